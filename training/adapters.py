@@ -69,7 +69,7 @@ def check_adapter(policy: PolicyPart) -> None:
             f"policy.model {policy.model} is an adapter over {base}: to train on from it set "
             f"policy.lora to {described}."
         )
-    # raises for the first difference
+    # the loop has at most one round: the first difference raises
     for name, in_recipe, in_adapter in adapter_differences(policy.lora, saved):
         raise RecipeError(
             f"policy.lora has {name} {in_recipe!r}, and the adapter {policy.model}, from which the "
@@ -99,7 +99,8 @@ def adapter_differences(part: LoraPart, saved: dict[str, Any]) -> Iterator[tuple
 def saved_adapter(folder: str, seed: int, dtype: str) -> tuple[PeftModel, Processor]:
     """Returns a saved adapter over its base, ready for further training, and its processor.
 
-    seed: for `load_policy`. dtype: torch's name of the base's dtype. Raises as `load_policy` does.
+    seed: used only if the base is made by a function, FILE.py:FUNCTION. dtype: torch's name of the
+    base's dtype. Raises RecipeError if the base cannot be loaded (`load_policy`).
     """
     base, _ = load_policy(base_of(folder), seed, dtype)
     model = PeftModel.from_pretrained(base, folder, is_trainable=True)

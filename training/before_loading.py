@@ -111,7 +111,7 @@ def check_source(data: DataPart) -> None:
     """Raises ValueError if the file, function or split of the data does not exist."""
     for part in data.parts:
         if isinstance(part, JsonlPart):
-            _ = part.file  # raises if the file does not exist
+            _ = part.file  # only read because the property raises if the file does not exist
         elif isinstance(part, FilePart):
             check_call(part.source, custom_function(part.source), **part.options)
         elif isinstance(part, HubPart) and Path(part.id).is_dir():  # a hub id would need a network
@@ -119,11 +119,17 @@ def check_source(data: DataPart) -> None:
 
 
 def check_split(part: HubPart) -> None:
-    """Raises RecipeError if a folder on disk does not have the data's split. A slice such as
-    `train[:100]`, or a sum such as `train+test`, is not checked here: `datasets` checks it later.
+    """Raises RecipeError if a dataset does not have the split that the recipe names.
+
+    A slice such as `train[:100]`, or a sum such as `train+test`, is not checked here: `datasets`
+    checks it later. The check also passes if `datasets` cannot list the dataset's splits.
+
+    part: the recipe's block of a dataset. Its `id` is a folder on this machine, since the splits of
+    a dataset on the hub could only be listed with a network.
     """
-    names = split_names(part)
-    if part.split.isidentifier() and part.split not in names:
+    names = split_names(part)  # only `part.split` itself, if the splits cannot be listed
+    is_plain_name = part.split.isidentifier()  # False for a slice or a sum
+    if is_plain_name and part.split not in names:
         raise RecipeError(
             f"the dataset {part.id!r} has no split {part.split!r}, only {sorted(names)}."
         )

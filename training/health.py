@@ -177,7 +177,8 @@ class RewardHealth:
     def add(
         self, rows: Sequence[CompletionRow], audited: int = 0, agreed: int = 0
     ) -> dict[str, float]:
-        """Adds a batch, and returns its numbers.
+        """Adds the numbers of a batch to the history, and returns the numbers of this batch by
+        name, such as "yes_rate". `problems` reads the history.
 
         rows: the completions of all ranks. audited: the number of the batch's questions that both
         judges of a cascade answered. agreed: the number of audited questions on which the two

@@ -80,7 +80,9 @@ def load_policy(
 
 
 def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:
-    """Returns (policy, processor) of a folder or a hub id. dtype: see `load_policy`.
+    """Returns (policy, processor) of a folder or a hub id.
+
+    dtype: torch's name of the weights' dtype, such as "bfloat16".
 
     Raises transformers' OSError for a missing file, and its ValueError for another kind of model.
     """

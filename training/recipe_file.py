@@ -47,7 +47,10 @@ def read_yaml(text: str, where: str) -> Any:
 
 def with_numbers(value: Any, where: str) -> Any:
     """Returns the value with numbers in place of texts such as "1e-4", also inside of lists and
-    dicts. where: see `read_yaml`. Raises RecipeError for a text that holds the character NUL.
+    dicts.
+
+    where: the name of the YAML text in the error. Raises RecipeError for a text that holds the
+    character NUL.
     """
     if isinstance(value, dict):
         return {key: with_numbers(entry, where) for key, entry in value.items()}

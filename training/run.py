@@ -162,8 +162,8 @@ def train_and_write(
     """Trains and writes the run's files. Returns the sentence of the problem that ended the run, or
     "" if no problem ended the run.
 
-    checkpoint: the checkpoint to resume from, or None. stop_on: see `run`. rewards: the rewards of
-    `judged_parts`, in order.
+    checkpoint: the checkpoint to resume from, or None. stop_on: the names, out of PROBLEMS, of the
+    problems that end the run. rewards: the rewards of `judged_parts`, in order.
     """
     output = Path(recipe.output)
     # callbacks that may end the run; then their attribute `stopped` is a sentence with the reason

@@ -1,7 +1,7 @@
 """The files in a run's output folder, and the resumption of a stopped run from these files.
 
     checkpoint = checkpoint_to_resume(recipe, processes=1)     # the last whole checkpoint
-    begin(recipe, processes=1)  # or begin(recipe, processes=1, checkpoint=checkpoint)
+    begin_run(recipe, processes=1)  # or begin_run(recipe, processes=1, checkpoint=checkpoint)
 
 This module writes recipe.yaml (the recipe with all overrides) and versions.json (versions, number
 of processes, machine, and the parser of each reward). For each resumption, versions.json gets the
@@ -219,7 +219,7 @@ def begin_run(
         recipe: the recipe of the run.
         processes: the number of training processes.
         checkpoint: the checkpoint that a resumed run starts from; None for a new run.
-        read_by: the parser of each reward, by the reward's name (`readers`).
+        read_by: the parser of each reward, by the reward's name (`parsers_of_rewards`).
         data: fingerprints of the data by name, which are written to versions.json. A resumed run
             must have the same fingerprints.
 
@@ -307,7 +307,7 @@ def read_versions(output: Path) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = json.loads((output / "versions.json").read_text())
         for name in ("processes", "resumed"):
-            _ = facts[name]
+            _ = facts[name]  # raises KeyError if the name is missing
         return facts
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecipeError(

@@ -89,10 +89,11 @@ def whole_rows(trainer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trained_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
-    """Returns the tokens of a row with the keys `prompt`, `completion` and, if it has a picture,
-    `image`.
+    """Returns the tokens of a row in two parts: the prompt, which is only read, and the answer,
+    which SFT trains.
 
-    If `image` is a text, the picture is not opened and counts as a single token.
+    row: with the keys `prompt`, `completion` and, if it has a picture, `image`. If `image` is a
+    text, the picture is not opened and counts as a single token.
     """
     if "image" in row:
         return _pictured_tokens(processor, row)

@@ -4,7 +4,8 @@ that these values need, and whether the arguments exclude each other.
 TRL's dataclasses check hardly any value, and a trainer reports a missing package only after the
 policy is loaded.
 
-    fault(SpanGRPOConfig, "loss_type", "dapoo")     # "Input should be 'grpo', ... or 'vespo'"
+    # "Input should be 'grpo', ... or 'vespo'"
+    fault_of_setting(SpanGRPOConfig, "loss_type", "dapoo")
     lacking_packages({"optim": "adamw_8bit"})       # {"optim": "... needs bitsandbytes, ..."}
     check_together(SpanGRPOConfig, {"num_generations": 3, ...}, processes=1)
 """
@@ -243,15 +244,18 @@ def needed_packages(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any, tup
 def check_together(config: Any, settings: Mapping[str, Any], processes: int) -> None:
     """Raises the dataclass's error, mostly ValueError, for settings that exclude each other.
 
-    config: the dataclass of the trainer's arguments. processes: the number of training processes.
-    The check touches no device and waits for no other process, because the judges start later and
-    need the devices. The settings in OF_DEVICES are therefore not checked.
+    The constructor of the dataclass makes the check: an object is built and dropped. No device is
+    touched and no other process is waited for, because the judges start later and need the devices.
+    The settings in OF_DEVICES are therefore not checked.
+
+    config: the class of the trainer's arguments, such as SpanGRPOConfig; not an object of the
+    class. processes: the number of training processes.
     """
     import torch  # here, because the other functions need no torch
 
     class Deviceless(config):  # type: ignore[misc]
-        """The dataclass, made to believe that it runs on a CPU, in one of `processes`
-        processes.
+        """A subclass of `config` that does not look for devices or other processes: it takes the
+        CPU, and `processes` as the number of processes.
         """
 
         _setup_devices = torch.device("cpu")
@@ -259,4 +263,4 @@ def check_together(config: Any, settings: Mapping[str, Any], processes: int) -> 
         world_size = processes
 
     arguments = {key: value for key, value in settings.items() if key not in OF_DEVICES}
-    Deviceless(**arguments, use_cpu=True)
+    Deviceless(**arguments, use_cpu=True)  # raises for settings that exclude each other

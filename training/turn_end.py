@@ -46,14 +46,20 @@ class EndlessTurn:
 
     @property
     def refusal(self) -> str:
-        """A sentence with the reason why SFT refuses the template, and with a remedy."""
-        cure = (
-            "let the template write the eos token after an answer (trainer.chat_template_path "
-            "takes a .jinja file)"
-        )
-        if self.token is not None:
-            cure = f"set trainer.eos_token to {self.end!r}"
-        return f"{self}, so SFT would teach never to stop: {cure}."
+        """A sentence with the reason why SFT refuses the template, and with a remedy.
+
+        If the template ends a turn with a special token, that token can become the eos token. Then
+        `token` is its id, and `end` is its text, such as "<|im_end|>". Otherwise `token` is None,
+        and the template must be changed.
+        """
+        if self.token is None:
+            remedy = (
+                "let the template write the eos token after an answer (trainer.chat_template_path "
+                "takes a .jinja file)"
+            )
+        else:
+            remedy = f"set trainer.eos_token to {self.end!r}"
+        return f"{self}, so SFT would teach never to stop: {remedy}."
 
     @property
     def cure(self) -> str:

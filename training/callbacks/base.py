@@ -72,6 +72,9 @@ class Watching(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Warns after the first step if no batch was judged by all recorders: then the trainer has
+        not got these recorders as reward functions.
+        """
         # Warn only in the first step, which always has a new batch. A later step may reuse an
         # earlier batch.
         is_first_step = not self._first_step_over
@@ -92,10 +95,11 @@ class Watching(TrainerCallback):
         self._training = False
 
     def _on_judged(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
-        """Notes that a recorder has judged a batch. Calls `observe` when all recorders have judged
-        it.
+        """Notes that a recorder has judged a batch of training. Calls `observe` when all recorders
+        have judged the batch.
 
-        The Recorder calls this method, as one of its `watchers`.
+        The Recorder, which is a reward function of the trainer, calls this method as one of its
+        `watchers`.
         """
         if not self._training:  # the batch belongs to an evaluation
             return

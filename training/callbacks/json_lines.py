@@ -69,6 +69,9 @@ class MetricsFile(TrainerCallback):
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
     ) -> None:
+        """Appends the logged numbers to the file as a line. A line that cannot be written is
+        dropped: the first time with a logged error.
+        """
         if not (state.is_world_process_zero and logs):
             return
         line = {"step": state.global_step, **logs}
@@ -95,6 +98,9 @@ class ProgressBar(ProgressCallback):
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
     ) -> None:
+        """Shows the numbers of BAR_KEYS behind the bar, such as "precision=0.400" for
+        "posh/precision".
+        """
         if self.training_bar is not None and logs:  # only the main process has a bar
             numbers = {}
             for name in BAR_KEYS:
@@ -124,6 +130,9 @@ class VerdictFile(Watching):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Chooses this rank's file. A resumed run drops the file's lines of steps after the
+        checkpoint, and a new run drops all lines.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         name = "verdicts.jsonl"
         if args.process_index:

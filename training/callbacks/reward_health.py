@@ -78,8 +78,10 @@ class RewardHealthCallback(Watching):
         self._warned_of: set[str] = set()
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        """Logs the numbers of the batch that was just judged, over all ranks. Keeps its problems
-        for the end of the step.
+        """Logs the numbers of the batch that was just judged, over all ranks. Keeps the problems of
+        the batch for the end of the step.
+
+        log_metric: TRL's function that logs a number, or None.
         """
         # count the audits of cascades since the batch before
         before = self._usage
@@ -107,6 +109,9 @@ class RewardHealthCallback(Watching):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Logs a warning for each problem that the step shows for the first time. A problem in
+        `stop_on` ends the training, with a checkpoint.
+        """
         super().on_step_end(args, state, control)
         # every rank has the same problems, so that all ranks stop together; only rank 0 logs
         problems = self._new_problems

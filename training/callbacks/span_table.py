@@ -75,7 +75,9 @@ class ShownRow:
 
     @property
     def references(self) -> list[str]:
-        """The references of the sample, first the one that the first verdict compared with."""
+        """The references of the sample. The reference with which the first verdict has compared the
+        completion comes first.
+        """
         first_verdict = next(iter(self.verdicts.values()))
         used = first_verdict.reference
         references = list(self.sample.references)
@@ -120,6 +122,9 @@ class SpanTableCallback(Watching):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Writes a page after every `every` steps, and after the last step. All ranks send the
+        numbers of their completions; rank 0 writes the page.
+        """
         super().on_step_end(args, state, control)
         if self.fresh:  # a step without a new batch keeps the rows of the earlier batch
             self._rows = recorded_rows(self.recorders, args)
@@ -127,7 +132,8 @@ class SpanTableCallback(Watching):
         due = last or state.global_step % self.every == 0
         if not due or not self._rows:
             return
-        # gather the numbers of all ranks' rows, so that all ranks choose the same rows
+        # gather (reward, padded with filler, rewards of each function) of all ranks' rows, so that
+        # all ranks choose the same rows
         numbers_of_rank = [(row.reward, is_degenerate(row.sample), row.paid) for row in self._rows]
         numbers_of_ranks = gather_object([numbers_of_rank])  # one list for each rank
         rewards, padded, payments = zip(*chain.from_iterable(numbers_of_ranks), strict=True)
@@ -345,7 +351,9 @@ def write_page(
 def means_of(payments: Sequence[RewardsByFunction]) -> dict[str, tuple[float | None, float]]:
     """Returns the mean reward and the weight of each reward function, by the function's name.
 
-    The mean is None if the function gave no reward.
+    Example: {"posh": (0.4, 1.0)}. The mean is None if the function gave no reward.
+
+    payments: for each completion, the reward and the weight of each function, by its name.
     """
     means: dict[str, tuple[float | None, float]] = {}
     if not payments:

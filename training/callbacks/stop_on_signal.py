@@ -90,6 +90,10 @@ class StopOnSignal(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Saves a checkpoint and ends the training, if any rank has received a signal.
+
+        This happens only after the last optimizer step of a batch, where a resumed run can go on.
+        """
         within_batch = state.global_step % steps_per_batch(args) != 0
         is_last = state.global_step >= state.max_steps  # after the last step the run ends anyway
         if within_batch or is_last:

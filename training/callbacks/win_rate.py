@@ -135,10 +135,14 @@ class WinRateCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Prints what the win rate costs, and finds the anchors, with which later answers are
+        compared: those of a file, or the policy's answers before the first step. A new run also
+        measures the win rate before the first step.
+        """
         count = len(self.rows)
         times = 1 + ceil(state.max_steps / self.every)
         if state.is_world_process_zero:
-            questions = questions_of(self.reward, count, self.max_tokens)[1]
+            _, questions = questions_of(self.reward, count, self.max_tokens)
             print(
                 f"win rate by {self.reward.__name__}: {times} times, first before the first step, "
                 f"{count} prompts are answered with at most {self.max_tokens} tokens each, and "

@@ -45,11 +45,11 @@ def add_command(command: argparse.ArgumentParser, name: str, module: Any) -> Non
         module.add_arguments(command)
         add_values(command)
         return
-    # `spanreward labels spans`
-    choices = command.add_subparsers()
-    for way_name, way in module.ways().items():
-        parser = choices.add_parser(way_name, help=way.HELP)
-        way.add_arguments(parser)
+    # a subcommand such as "spans" of `spanreward labels spans` has a module of its own
+    subcommands = command.add_subparsers()
+    for subcommand_name, subcommand in module.ways().items():
+        parser = subcommands.add_parser(subcommand_name, help=subcommand.HELP)
+        subcommand.add_arguments(parser)
         add_values(parser)
 
 

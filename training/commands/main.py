@@ -150,8 +150,9 @@ def run_subcommand(prog: str, about: str | None, modules: Mapping[str, Any]) -> 
     """Runs the subcommand on the command line. Prints its tables and, with --json PATH, writes its
     numbers to the file.
 
-    prog, about: see `choose_command`. modules: {subcommand: its module}. Each module has HELP,
-    DESCRIPTION, `add_arguments(parser)`, and `measure(arguments)`, which returns (numbers, tables).
+    prog: the words before the subcommand, such as "spanreward labels". about: the first lines of
+    the help. modules: {subcommand: its module}. Each module has HELP, DESCRIPTION,
+    `add_arguments(parser)`, and `measure(arguments)`, which returns (numbers, tables).
     """
     purposes = {name: module.HELP for name, module in modules.items()}
     chosen = choose_command(prog, about, purposes)

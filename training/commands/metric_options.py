@@ -302,10 +302,13 @@ def column_names(columns: Sequence[str]) -> dict[str, str]:
     """Returns {our name of a column: the file's name} from --columns: ["reference=caption"] gives
     {"reference": "caption"}.
 
-    Raises ValueError for a text without "=". Also raises ValueError if the column of the
-    completions would be read as another column too, such as `reference`.
+    Raises ValueError for a text without "=", and for one of our names with two names of the file.
+    Also raises ValueError if another column would be read from the file's column of the
+    completions. Example: after ["reference=completion"], each completion would be compared with
+    itself.
     """
     names = dict(key_and_value(text) for text in check_once(columns))
+    # the file's name of the column of the completions
     completion_column = names.get("completion", "completion")
     for ours, theirs in names.items():
         if ours != "completion" and theirs == completion_column:

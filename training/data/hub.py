@@ -37,7 +37,7 @@ def hub_rows(
     is None for data without pictures. It is also None with `streaming`: then each row holds its own
     picture, undecoded.
 
-    extra_columns: see `read_rows`.
+    extra_columns: other columns that each row keeps, because a user's own metric reads them.
 
     Raises ValueError for a dataset that cannot be loaded, a missing column, a picture column
     without pictures, and rows that cannot be used.

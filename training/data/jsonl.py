@@ -27,8 +27,8 @@ def jsonl_rows(
     """Returns the rows of the file, at most `data.count`.
 
     look: whether pictures are opened. With look=False, `image` is the name of the row's line, such
-    as "rows.jsonl line 3". extra_columns: see `read_rows`. Raises ValueError, with the line's name,
-    for a line that cannot be used.
+    as "rows.jsonl line 3". extra_columns: other keys of a line that its row keeps, because a user's
+    own metric reads them. Raises ValueError, with the line's name, for a line that cannot be used.
     """
     path = data.file
     # a function that returns the value for `image`

@@ -50,9 +50,11 @@ def load_data(
 ) -> Dataset:
     """Returns the dataset of a recipe's data block.
 
-    completions: whether rows get a completion, for SFT. look: whether pictures of files are opened;
-    with look=False, the name of a row's line replaces its picture. extra_columns: columns of the
-    data that a user's own metric reads (`columns_asked_by`); each row keeps these columns.
+    completions: whether rows get a completion, for SFT. look: whether pictures that JSONL files
+    name are opened. With look=False, the column `image` of such a row holds a text in place of the
+    picture, such as "rows.jsonl line 3"; a check can still see that the row has a picture.
+    extra_columns: columns of the data that a user's own metric reads (`columns_asked_by`); each row
+    keeps these columns.
 
     Raises RecipeError, with the row's name, for a row that cannot be used.
     """
@@ -85,8 +87,10 @@ def load_part(
     look: bool,
     extra_columns: Collection[str],
 ) -> Dataset:
-    """Returns the dataset of a block that is not mixed. completions, look, extra_columns: see
-    `load_data`.
+    """Returns the dataset of a single block of data, from one file, dataset or function.
+
+    completions: whether rows get a completion, for SFT. look: whether the pictures of a JSONL file
+    are opened (`load_data`). extra_columns: other columns that each row keeps.
 
     Raises ValueError for a row that cannot be used, and if no row is left.
     """

@@ -50,8 +50,10 @@ def read_marked(
     """Returns for each row its Sample, and the characters [start, end) of each mistake that people
     have marked in the completion.
 
-    source, columns, limit, errors: see `read_each`. Also raises ValueError if the file's numbers
-    count another unit than characters, such as bytes (`check_units`).
+    source: a file or dataset. columns: {our name of a column: the file's name}. limit: only the
+    first `limit` rows are read. Raises OSError, and ValueError for an unknown name in `columns` and
+    for a row that cannot be used. Also raises ValueError if the file's numbers count another unit
+    than characters, such as bytes (`check_units`).
     """
     samples = list(_named_samples(source, MARKED_COLUMNS, columns, limit))
     # collect the marks of all rows: a single tool has written the marks, in a single unit

@@ -240,15 +240,15 @@ def is_empty(
     messages. Raises RecipeError if `columns` names a key of JUDGED_COLUMNS and the record has no
     such key.
     """
-    named = []
+    keys_of_recipe = []  # the keys that the recipe names for these columns
     has_key = False
     for column in JUDGED_COLUMNS:
         if column in columns:
-            named.append(columns[column])
+            keys_of_recipe.append(columns[column])
         if columns.get(column, column) in record:
             has_key = True
-    if named and not has_key:
-        keys = " or ".join(map(repr, named))
+    if keys_of_recipe and not has_key:
+        keys = " or ".join(map(repr, keys_of_recipe))
         raise RecipeError(
             f"{where} has no {keys}, only {sorted(record)}: set data.columns to its keys."
         )
@@ -312,11 +312,11 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
     """Returns the picture in a form that `datasets` reads: its path, {"bytes": ..., "path": ...},
     or a PIL image.
 
-    folder: paths start from this folder (see `picture_path`). value: the record's picture. where:
-    the record's name, for messages. Raises RecipeError for a picture that cannot be read, and for
-    several pictures.
+    folder: relative paths start from this folder. value: the record's picture, such as a path or
+    bytes. where: the record's name, for messages. Raises RecipeError for a picture that cannot be
+    read, and for several pictures.
     """
-    image = open_picture(folder, value, where)
+    image = open_picture(folder, value, where)  # raises for a picture that cannot be decoded
     picture = picture_path(only_picture(value, where), folder)
     # keep a path as it is, so that memory does not hold the pixels of all rows
     if isinstance(picture, str) and exists(picture):
@@ -331,7 +331,8 @@ def usable_picture(folder: Path, value: Any, where: str) -> Any:
 def open_picture(folder: Path, value: Any, where: str) -> Image.Image:
     """Returns the picture, decoded to its end: a damaged JPEG may have an intact beginning.
 
-    folder, value, where: see `usable_picture`. Raises RecipeError for a picture that cannot be
+    folder: relative paths start from this folder. value: the record's picture, such as a path or
+    bytes. where: the record's name, for messages. Raises RecipeError for a picture that cannot be
     read, and for several pictures.
     """
     try:

@@ -176,25 +176,35 @@ def _is_in_words(character: str) -> bool:
 
 
 def character_at(text: str, place: int, unit: str) -> int | None:
-    """Returns the number of characters in the first `place` units of the text; None if these units
-    end inside of a character, or if the text has fewer units.
+    """Returns the number of characters in the first `place` units of the text.
 
-    unit: a key of OFFSET_ENCODINGS. Example: 2 UTF-16 units of an emoji give 1.
+    Example: an emoji is one character and two UTF-16 units. In "🚢 sails", the first 3 UTF-16 units
+    are the 2 characters "🚢 ", and the first unit alone gives None.
+
+    Returns None if the units end inside of a character, if the text has fewer units, or if `place`
+    is negative. Also returns None if half an emoji (a lone surrogate) is among the units: then it
+    is not clear how a tool counted.
+
+    unit: a key of OFFSET_ENCODINGS.
     """
-    encoding, size = OFFSET_ENCODINGS[unit]
-    content = text.encode(encoding, "surrogatepass")  # a text may hold half an emoji
-    bytes_before = place * size
+    encoding, unit_bytes = OFFSET_ENCODINGS[unit]
+    # "surrogatepass", so that half an emoji behind the units raises no error
+    content = text.encode(encoding, "surrogatepass")
+    bytes_before = place * unit_bytes
     if place < 0 or bytes_before > len(content):
         return None
     try:
         return len(content[:bytes_before].decode(encoding))
-    except UnicodeDecodeError:
+    except UnicodeDecodeError:  # a cut character, or half an emoji
         return None
 
 
 def within_word(text: str, place: int) -> bool:
-    """Returns whether the place is inside of a word or number: the characters before and behind the
+    """Returns whether a place is inside of a word or number: the characters before and behind the
     place are two letters, or two digits. In languages without spaces, the result is False.
+
+    place: the index of the character behind the place. Example: in "a red cup", the place 3 is
+    inside of "red", and the place 2 is not.
     """
     if not 0 < place < len(text):
         return False

@@ -144,22 +144,23 @@ def _offsets_in_piece(
     whole = 0  # how many characters of the piece are whole, after the tokens so far
     for count, token in enumerate(tokens, start=1):
         start = whole
+        if token in special:  # a special token writes nothing
+            offsets.append((piece_start + start, piece_start + start))
+            continue
+        # the text of the piece's first `count` tokens
+        if count == len(tokens):
+            written = piece
+        else:
+            decoded = [*earlier_tokens, *tokens[:count]]
+            written = tokenizer.decode(decoded, skip_special_tokens=True)[earlier_length:]
+        whole = common_length(written, piece)
         end = whole
-        if token not in special:
-            # the text of the piece's first `count` tokens
-            if count == len(tokens):
-                written = piece
-            else:
-                decoded = [*earlier_tokens, *tokens[:count]]
-                written = tokenizer.decode(decoded, skip_special_tokens=True)[earlier_length:]
-            whole = common_length(written, piece)
-            end = whole
-            if whole < len(written):  # the next character has begun, and this token is part of it
-                end = min(whole + 1, len(piece))
-            # a replacement character: the token wrote some bytes of the character before `end`
-            if written.endswith("\ufffd"):
-                start = min(start, end - 1)
-            start = min(start, end)
+        if whole < len(written):  # the next character has begun, and this token is part of it
+            end = min(whole + 1, len(piece))
+        # a replacement character: the token wrote some bytes of the character before `end`
+        if written.endswith("\ufffd"):
+            start = min(start, end - 1)
+        start = min(start, end)
         offsets.append((piece_start + start, piece_start + end))
     return offsets
 
@@ -192,7 +193,11 @@ def first_mentions(spans: Sequence[Span]) -> list[Span]:
 
 
 def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
-    """Returns a phrase, which holds the credit and what is compared, for each mention.
+    """Returns a Phrase for each mention: its credit, its kind, the number of its sentence, and the
+    number of its completion's group.
+
+    Example: in the text "A cup. A red hat.", the mention "red hat" is in sentence 1. The baseline
+    compares phrases that are equal in kind, sentence number or group.
 
     mentions: the completion's `first_mentions`. group: the number of the completion's group.
     """
@@ -200,8 +205,8 @@ def phrases_of(mentions: Sequence[Span], text: str, group: int) -> list[Phrase]:
     phrases = []
     for span in mentions:
         # the number of the mention's sentence: how many sentences end before the mention
-        place = bisect_right(sentence_ends, span.start)
-        phrases.append(Phrase(span.credit, span.kind, place, group))
+        sentence = bisect_right(sentence_ends, span.start)
+        phrases.append(Phrase(span.credit, span.kind, sentence, group))
     return phrases
 
 
@@ -226,26 +231,33 @@ def phrases_on_tokens(
 def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
     """Returns the baseline of each phrase: the credit that one expects from comparable phrases.
 
-    The baseline starts at the mean credit of all phrases. A residual is a phrase's credit less its
-    baseline so far. First, a phrase's baseline gains the mean residual of the other phrases of the
-    same kind. Then it gains the mean of the same place, and at last that of the same group
-    (docs/credit.md, step 2). SHRINKING_PHRASES keeps the mean of few phrases near 0. Apart from
-    rounding, the order of the phrases has no effect. Filler has the baseline 0 and enters no mean.
+    The baseline of every phrase starts at the mean credit of all phrases. Three rounds then correct
+    the baselines (docs/credit.md, step 2). Phrases are comparable in the first round if they are of
+    the same kind, such as "entity". In the second round, they stand in sentences of the same
+    number. In the third round, their completions answer the same prompt.
+
+    Each round computes for every phrase the residual, which is the credit less the baseline so far.
+    Then a phrase's baseline grows by the mean residual of the comparable phrases, without the
+    phrase itself. The mean is computed as if there were SHRINKING_PHRASES more phrases with the
+    residual 0, so that the mean of few phrases stays near 0.
+
+    Apart from rounding, the order of the phrases has no effect. Filler has the baseline 0 and
+    enters no mean.
     """
     # leave out filler: its baseline is 0
     claims = [phrase for phrase in phrases if phrase.kind != FILLER_PART]
     credit = np.array([phrase.credit for phrase in claims], dtype=np.float64)
     baseline = np.full(len(claims), credit.mean() if claims else 0.0)
-    for key in ("kind", "place", "group"):
-        # number the comparable phrases: phrases with an equal key have one number
-        keys = [getattr(phrase, key) for phrase in claims]
-        _, number_of_phrase = np.unique(keys, return_inverse=True)
+    for attribute in ("kind", "place", "group"):  # place: the number of the phrase's sentence
+        # give comparable phrases one number: set_of_phrase is [0, 1, 0] for the kinds a, b, a
+        values = [getattr(phrase, attribute) for phrase in claims]
+        _, set_of_phrase = np.unique(values, return_inverse=True)
         residual = credit - baseline
-        sum_of_number = np.bincount(number_of_phrase, residual)
-        count_of_number = np.bincount(number_of_phrase)
+        residual_sums = np.bincount(set_of_phrase, residual)  # one sum for each set
+        phrase_counts = np.bincount(set_of_phrase)
         # leave each phrase out of its own mean
-        others_sum = sum_of_number[number_of_phrase] - residual
-        others_count = count_of_number[number_of_phrase] - 1
+        others_sum = residual_sums[set_of_phrase] - residual
+        others_count = phrase_counts[set_of_phrase] - 1
         baseline += others_sum / (others_count + SHRINKING_PHRASES)
     # put filler back among the phrases, with the baseline 0
     is_claim = np.array([phrase.kind != FILLER_PART for phrase in phrases], dtype=np.bool_)
@@ -312,11 +324,11 @@ def on_tokens(
     """
     credit = np.zeros(shape)
     covered = np.zeros(shape, dtype=np.bool_)
-    # the row and the tokens of each phrase, in the order of `values`
-    places: list[tuple[int, Sequence[int]]] = []
+    # list (row, tokens) of each phrase, in the order of `values`
+    phrases: list[tuple[int, Sequence[int]]] = []
     for row, tokens_of_row in tokens.items():
-        places += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
-    for value, (row, tokens_of_phrase) in zip(values, places, strict=True):
+        phrases += [(row, tokens_of_phrase) for tokens_of_phrase in tokens_of_row]
+    for value, (row, tokens_of_phrase) in zip(values, phrases, strict=True):
         # numpy's `+=` adds only once at a repeated index, and a phrase never repeats a token
         credit[row, tokens_of_phrase] += value / max(len(tokens_of_phrase), 1)
         covered[row, tokens_of_phrase] = True

@@ -75,7 +75,7 @@ def judge_step(
     judges are asked. Then each thread ends by itself, at the latest at the deadline of its judge.
 
     Args:
-        recorders: each recorder keeps its samples and verdicts.
+        recorders: the reward functions that wrap a Reward. Each keeps its samples and verdicts.
         prompts: the prompt of each of this rank's completions.
         completions: as TRL passes them, texts or lists of messages.
         log_metric: TRL's function that logs a number; gets the means of the verdicts' numbers.
@@ -144,11 +144,12 @@ def _groups_sharing_objects(rewards: Sequence[Reward]) -> list[list[int]]:
     A thread can then ask each group without locks. Example: if the rewards 0 and 1 share a judge,
     1 and 2 share another judge, and 3 shares nothing, the groups are [[0, 1, 2], [3]].
     """
-    spoiled = _spoiled_urls(rewards)
+    # the servers that must not get the requests of two rewards at the same time
+    exclusive_urls = _spoiled_urls(rewards)
     # for each group: the keys of its changing objects, and the numbers of its rewards
     groups: list[tuple[set[Any], list[int]]] = []
     for number, reward in enumerate(rewards):
-        keys = _keys_of_changing_objects(reward, spoiled)
+        keys = _keys_of_changing_objects(reward, exclusive_urls)
         numbers = [number]
         # merge this reward with every earlier group that has a key in common with it
         other_groups = []
@@ -162,13 +163,14 @@ def _groups_sharing_objects(rewards: Sequence[Reward]) -> list[list[int]]:
     return sorted(sorted(numbers) for _, numbers in groups)
 
 
-def _keys_of_changing_objects(reward: Reward, spoiled: Collection[str]) -> set[Any]:
+def _keys_of_changing_objects(reward: Reward, exclusive_urls: Collection[str]) -> set[Any]:
     """Returns a key for each object that changes while the reward is judged.
 
     Two rewards with a key in common must not be judged at the same time. A key is the id of a
     reward or judge, a cache's file with the judge's repr, or the url of a server.
 
-    spoiled: the urls of `_spoiled_urls`.
+    exclusive_urls: the urls of servers that two rewards must not ask at the same time
+    (`_spoiled_urls`).
     """
     keys: set[Any] = {id(reward)}
     for judge in _with_inner(reward.judges):
@@ -176,7 +178,7 @@ def _keys_of_changing_objects(reward: Reward, spoiled: Collection[str]) -> set[A
         # two cached judges with one file and one repr share their answers
         if isinstance(judge, CachedJudge):
             keys.add((judge.store.path.resolve(), repr(judge)))
-        if isinstance(judge, RemoteJudge) and judge.endpoint.url in spoiled:
+        if isinstance(judge, RemoteJudge) and judge.endpoint.url in exclusive_urls:
             keys.add(judge.endpoint.url)
     return keys
 
@@ -214,7 +216,8 @@ def _with_inner(judges: Iterable[Judge]) -> Iterator[Judge]:
 
 
 def _start_thread(step: Step, numbers: Sequence[int]) -> Future[JudgedSamples]:
-    """Starts a thread that asks the recorders of these numbers. Returns the future of its results.
+    """Starts a thread that judges with the recorders of these numbers (`_ask_recorders`). Returns
+    the future of the results.
 
     The thread is a daemon. After Ctrl-C, a thread of an executor would keep the process alive until
     the deadline of a server that hangs.
@@ -225,8 +228,8 @@ def _start_thread(step: Step, numbers: Sequence[int]) -> Future[JudgedSamples]:
 
 
 def _ask_into(future: Future[JudgedSamples], step: Step, numbers: Sequence[int]) -> None:
-    """Asks the recorders of these numbers, and puts the result of `_ask_recorders`, or its error,
-    into `future`. This is the work of a thread.
+    """Puts the result of `_ask_recorders`, or the error that it raised, into `future`. A thread of
+    `_start_thread` runs this function.
     """
     try:
         future.set_result(_ask_recorders(step, numbers))
@@ -235,31 +238,43 @@ def _ask_into(future: Future[JudgedSamples], step: Step, numbers: Sequence[int])
 
 
 def _ask_recorders(step: Step, numbers: Sequence[int]) -> JudgedSamples:
-    """Asks the recorders of these numbers one after another. Returns their samples and verdicts.
+    """Judges the completions with the recorders of these numbers, one after another. Returns by
+    number the samples and verdicts of each recorder.
 
-    A judge is woken once for all rewards that ask it. It is put to sleep before the next judge is
-    woken, so that a GPU holds one judge at a time.
+    A judge is woken once for all rewards that ask the judge, which means that its model is put onto
+    the GPU. The judge sleeps again before the next judge is woken, so that a GPU holds one judge at
+    a time.
+
+    step: the data of all recorders. numbers: indices in `step.recorders`, each of a reward function
+    that wraps a Reward.
     """
     judged: JudgedSamples = {}
     for same_judge in _by_judge(step, numbers):
         first_reward = step.recorders[same_judge[0]].reward
-        with awake_judges(first_reward.judges_to_wake) as failure:
+        # `asleep` is the reason why the judge could not be woken, or ""
+        with awake_judges(first_reward.judges_to_wake) as asleep:
             for number in same_judge:
                 recorder = step.recorders[number]
-                judged[number] = recorder.ask(step.samples[number], failure, step.parts)
+                judged[number] = recorder.ask(step.samples[number], asleep, step.parts)
     return judged
 
 
 def _by_judge(step: Step, numbers: Sequence[int]) -> list[list[int]]:
-    """Returns the recorders' numbers in groups, in order. The rewards of a group wake the same
+    """Returns the numbers of the recorders in groups, so that the rewards of a group ask the same
     judge.
 
-    A reward that wakes no judge is a group by itself.
+    A judge that runs on a GPU is then loaded ("woken") once for its whole group. Example: if the
+    recorders 0 and 2 ask one judge, and 1 another judge, the numbers [0, 1, 2] give [[0, 2], [1]].
+    A reward without a judge to wake is a group by itself.
+
+    step: its `recorders` are TRL's reward functions; each wraps one Reward. numbers: the indices in
+    `step.recorders`. Groups keep the order of their first number.
     """
-    groups: dict[int, list[int]] = {}  # by the id of the judge, or of a recorder without one
+    # the key is the id of a judge, or the id of a recorder whose reward wakes no judge
+    groups: dict[int, list[int]] = {}
     for number in numbers:
         recorder = step.recorders[number]
-        judges = recorder.reward.judges_to_wake
+        judges = recorder.reward.judges_to_wake  # one judge at most
         shared_object = judges[0] if judges else recorder
         groups.setdefault(id(shared_object), []).append(number)
     return list(groups.values())

@@ -4,7 +4,7 @@ nothing. The log names the cause.
     trainer = SpanGRPOTrainer(...)          # makes trainer.learning_monitor
     trainer.train()
     trainer.learning_monitor.stopped
-    # "5 steps moved no weight: every completion was cut ..." or ""
+    # "5 steps moved no weight, so nothing is learnt: every completion was cut ..." or ""
 
 The monitor logs four shares over all ranks:
 
@@ -92,7 +92,8 @@ class LearningMonitor(TrainerCallback):
         self._idle_groups = 0
 
     def count_batch(self, output: Mapping[str, torch.Tensor]) -> None:
-        """Counts a training batch. Every rank must call this method, which sums over the ranks.
+        """Counts the completions and tokens of a training batch, and how many of them have an
+        advantage other than 0. Every rank must call this method, which sums over the ranks.
 
         output: the dict that TRL's `_generate_and_score_completions` returns on this rank.
         """
@@ -102,13 +103,13 @@ class LearningMonitor(TrainerCallback):
         # (B, 1) without span credit, (B, T) with span credit
         advantages = output["advantages"].reshape(len(mask), -1)
         teaching = mask & (advantages != 0)  # (B, T), True on the tokens that move the policy
-        # in the order of BatchCounts
+        # the fields of BatchCounts, in their order
         counts = [
-            torch.ones_like(mask[:, 0]).sum(),
-            mask.any(1).sum(),
-            teaching.any(1).sum(),
-            teaching.sum(),
-            mask.sum(),
+            torch.ones_like(mask[:, 0]).sum(),  # completions
+            mask.any(1).sum(),  # kept
+            teaching.any(1).sum(),  # rows
+            teaching.sum(),  # tokens
+            mask.sum(),  # sampled
         ]
         self.batch = BatchCounts(*self._over_ranks(torch.stack(counts)))
         self._open_batches.append(self.batch)
@@ -118,6 +119,10 @@ class LearningMonitor(TrainerCallback):
     def on_pre_optimizer_step(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Notes what `on_step_end` compares: copies of some weights before the update, and the
+        number of trained tensors with a gradient. Before the first update, also warns of a
+        reference model that is not the policy.
+        """
         # copy the weights just before the update: a callback may have frozen or unfrozen layers
         self._weights_before = sample_of(self.trainer.model.parameters())
         if state.global_step == 0 and state.is_world_process_zero:
@@ -140,6 +145,10 @@ class LearningMonitor(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
+        """Logs the shares of this step, and decides whether the step taught: whether a completion
+        had an advantage, a tensor had a gradient, and a weight moved. After the last update with a
+        batch of completions, the batch is counted (`_close_batch`).
+        """
         moved_of_rank, compared_of_rank = self._compare_weights(args.device)
         other_counts = torch.tensor([compared_of_rank, *self._gradients], device=args.device)
         counts = torch.cat([moved_of_rank.reshape(1), other_counts])
@@ -195,7 +204,12 @@ class LearningMonitor(TrainerCallback):
     def _close_batch(
         self, with_gradient: int, state: TrainerState, control: TrainerControl
     ) -> None:
-        """Counts a batch whose passes are all made. Ends the run after too many idle batches.
+        """Counts a batch of completions after its last update. Ends the run after too many idle
+        batches in a row.
+
+        A batch is idle if none of its steps taught: in each step, no completion had an advantage,
+        no tensor had a gradient, or no weight moved. A batch whose groups all have equal rewards
+        ends the run only after MIN_EQUAL_GROUPS such groups, because few may be equal by chance.
 
         with_gradient: the number of trained tensors with a gradient in this step, over all ranks.
         """

@@ -94,19 +94,21 @@ def punish_overlong(
 
 
 def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
-    """Returns the rewards, (rows,), each moved towards the floor of its group by the share q.
+    """Returns the rewards r, (rows,), after the punishment: r + q (floor - r).
 
-    The module's docstring defines floor and q. A row whose reward is NaN stays NaN and does not
-    count in its group.
+    The floor is a little below the lowest reward of the group: by FLOOR_DEPTH standard deviations,
+    or by CLOSE_REWARDS if all rewards of the group are close. q, from 0 to 1, is the greatest
+    punishment of the group, which is the mildest, less the punishment of the completion. So the
+    completion with the mildest punishment keeps its reward, and q = 1 gives the floor. A row whose
+    reward is NaN stays NaN and does not count in its group.
 
-    punishments: (rows,), p. group: the number of completions of a group.
+    punishments: (rows,), from -1 to 0. group: the number of completions of a group.
     """
     groups = rewards.reshape(-1, group)  # (number of groups, completions of a group)
     punishments = punishments.reshape(-1, group)
     missing = groups.isnan()
-    # q: the group's greatest punishment, which is the mildest, less the completion's punishment
     mildest = punishments.masked_fill(missing, -math.inf).amax(1, keepdim=True)
-    share = mildest - punishments
+    share = mildest - punishments  # q
     # the floor; torch has no minimum and maximum that skip NaN
     lowest = groups.masked_fill(missing, math.inf).amin(1, keepdim=True)
     highest = groups.masked_fill(missing, -math.inf).amax(1, keepdim=True)
@@ -120,10 +122,13 @@ def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
 
 def _punish_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
     """Returns the rewards, (rows, R), with a new column `column`: how much the weighted sum of the
-    other columns loses by the punishment.
+    other columns loses by the punishment (`below_group`).
 
     A row without a reward in any other column with a weight becomes NaN in every column. Otherwise
     the row's length alone would decide its reward.
+
+    column: the index of the column with the punishments. weights: (R,). group: the number of
+    completions of a group.
     """
     is_summed = weights != 0
     is_summed[column] = False
@@ -140,11 +145,15 @@ def _punish_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Te
 
 
 def _punish_each_column(rewards: Tensor, column: int, weights: Tensor, group: int) -> Tensor:
-    """Returns the rewards, (rows, R), with the punishment in every column but `column`, which
+    """Returns the rewards, (rows, R), after each reward function's column was punished by itself.
+
+    A punished reward lies nearer to the lowest reward of its group (`below_group`). In a column
+    with a weight below 0, high rewards are bad, so that a punished reward lies nearer to the
+    highest reward. Columns of weight 0 stay as they are. The column of the punishment itself
     becomes 0.
 
-    Each column is moved towards its own floor. In a column with a weight below 0, high rewards are
-    bad: the column is moved towards a ceiling. Columns of weight 0 stay as they are.
+    column: the index of the column of the punishment. weights: (R,). group: the number of
+    completions of a group.
     """
     punished = rewards.clone()
     for other, weight in enumerate(weights.tolist()):

@@ -65,19 +65,21 @@ class Parts:
     def index_in_text(self, index: int) -> int:
         """Returns the index in `text` of the character that has the index `index` in `answer`.
 
-        Example: with the text "Hm. A cup." and the judged place (4, 10), the answer is "A cup.".
-        Its index 2, of "c", gives 6.
+        `answer` has only the judged parts of `text`, joined by GAP_BETWEEN_TURNS. Example: in the
+        text "Hm. A cup.", the judged part is at the characters [4, 10), and the answer is "A cup.".
+        The index 2 in the answer, of "c", gives 6.
 
-        The text has no GAP between two turns. The first character of a gap gives the end of the
-        turn before, and the second character gives the beginning of the next turn.
+        The text itself has no GAP_BETWEEN_TURNS, which is two characters. The first character of
+        a gap gives the end of the part before, and the second character gives the beginning of the
+        next part.
         """
-        within = index  # counts from the beginning of the current part
+        index_in_part = index  # counts from the beginning of the current part
         for start, end in self.places:
             length = end - start
-            if within <= length:
-                # below 0 is the second character of the gap before this part
-                return start + max(within, 0)
-            within -= length + len(GAP_BETWEEN_TURNS)
+            if index_in_part <= length:
+                # -1 is the second character of the gap before this part
+                return start + max(index_in_part, 0)
+            index_in_part -= length + len(GAP_BETWEEN_TURNS)
         return len(self.text)
 
 

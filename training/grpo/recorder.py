@@ -109,8 +109,10 @@ class Recorder:
     def read(
         self, prompts: Sequence[Any], completions: Sequence[Any], columns: Mapping[str, Any]
     ) -> list[Sample]:
-        """Returns a sample for each completion.
+        """Returns a sample for each completion. With `tool_pictures`, a sample also has the
+        pictures that tools returned in the completion.
 
+        prompts, completions: as TRL passes them. columns: the values of each column of the rows.
         Raises ValueError for a missing column or an unusable value (see `Reward.__call__`).
         """
         samples = self.reward.read_samples(prompts, completions, **columns)
@@ -128,7 +130,12 @@ class Recorder:
         """Judges the samples. Returns samples of the whole completions and their verdicts.
 
         The method changes nothing in the recorder, so that it can run in a thread. Pass the result
-        to `keep`. `judge` explains `asleep` and `parts`.
+        to `keep`.
+
+        asleep: the reason for which the judge could not be woken; then every verdict has the status
+        ERROR. "" if the judge is awake. parts: for each completion the part that is judged, such as
+        the answer after a reasoning; None if whole completions are judged. The returned spans are
+        of the whole completions in any case.
         """
         # the judge reads only the answers; the returned samples have the whole completions
         answers = samples
@@ -155,9 +162,11 @@ class Recorder:
     def keep(
         self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None
     ) -> None:
-        """Keeps the samples and verdicts of a batch. The next call then returns the scores.
+        """Keeps the samples and verdicts of a batch. The next call of the recorder then judges
+        nothing and returns the scores of these verdicts.
 
-        Also logs the means of the verdicts' numbers, such as "posh/f1", with `log_metric`.
+        Also logs the means of the verdicts' numbers, such as "posh/f1", with `log_metric`, and
+        warns once a run of texts that the judge did not read, and of failures.
         """
         self.samples = samples
         self.verdicts = verdicts
@@ -166,6 +175,7 @@ class Recorder:
         self.token_advantages = {}
         self.paid = []
         self._judged = True
+        # each logs a warning, once a run, if there is a cause
         self.reward.name_unread(samples, verdicts)
         self.reward.name_failure(verdicts)
         if log_metric is not None:
@@ -178,9 +188,11 @@ class Recorder:
         token_advantages: dict[int, TokenAdvantages],
         paid: Sequence[RewardsByFunction],
     ) -> None:
-        """Keeps the trainer's advantages and rewards for this batch.
+        """Keeps the trainer's advantages and rewards for this batch, for callbacks.
 
-        The attributes of the same names explain the arguments.
+        advantages: the scalar advantage of each completion. token_advantages: the advantage of each
+        token, by the completion's index. paid: for each completion the reward and the weight of
+        every reward function.
         """
         self.advantages = advantages
         self.token_advantages = token_advantages
@@ -197,12 +209,18 @@ class Recorder:
     ) -> list[float | None]:
         """Returns the score of each completion, None for a completion without a score.
 
-        TRL calls this method with the dataset's columns as keywords. The method raises ValueError
-        for a missing column or an unusable value (see `Reward.__call__`).
+        TRL calls this method with the dataset's columns as keywords. If SpanGRPOTrainer has judged
+        the completions before, the method only returns the scores. With another trainer, the method
+        judges the completions itself.
+
+        completion_ids: not used. log_metric, log_extra: TRL's functions that log a number, and a
+        column of texts for TRL's table of completions. columns: the values of each column of the
+        rows. Raises ValueError for a missing column or an unusable value.
         """
         if not self._judged:  # TRL's own trainer: nothing has judged the completions yet
             with awake_judges(self.reward.judges_to_wake) as asleep:
                 self.judge(prompts, completions, asleep, log_metric, **columns)
+            # warns if most completions failed, because TRL's trainer does not stop then
             self.reward.name_many_failures(self.verdicts)
         self._judged = False
         if log_extra is not None:
@@ -271,9 +289,10 @@ def rewards_by_function(
 
 
 def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
-    """Returns for each of this rank's completions whether a judge of any recorder failed on it.
+    """Returns for each of this rank's completions whether a judge of any reward failed on it.
 
-    Recorders that do not decide (weight 0) are skipped. rows: the number of completions.
+    Rewards that do not decide, because their weight is 0, are skipped. recorders: the reward
+    functions that wrap a Reward, with their verdicts. rows: the number of completions.
     """
     failed = [False] * rows
     for recorder in recorders:
@@ -287,8 +306,9 @@ def failed_rows(recorders: Sequence[Recorder], rows: int) -> list[bool]:
 
 @contextmanager
 def awake_judges(judges: Iterable[Judge]) -> Iterator[str]:
-    """Keeps all judges awake in the `with` block. Yields "" if all judges could be woken, and
-    otherwise the reason why one could not.
+    """Keeps all judges awake in the `with` block: their models are in the GPU's memory, and leave
+    it at the end of the block. Yields "" if all judges could be woken, and otherwise the reason why
+    a judge could not.
 
     Errors of waking and of going to sleep are logged, not raised. If this rank raised an error, the
     other ranks would wait for it in the next collective. Ctrl-C (KeyboardInterrupt) is raised.
@@ -297,7 +317,7 @@ def awake_judges(judges: Iterable[Judge]) -> Iterator[str]:
     woken = []
     for judge in judges:
         try:
-            judge.__enter__()
+            judge.__enter__()  # wakes the judge
             woken.append(judge)
         except Exception as error:
             log.exception("a judge could not be woken, and is not asked in this step")
@@ -308,7 +328,7 @@ def awake_judges(judges: Iterable[Judge]) -> Iterator[str]:
         # put to sleep the judges that were woken, in reverse order
         for judge in reversed(woken):
             try:
-                judge.__exit__(*sys.exc_info())
+                judge.__exit__(*sys.exc_info())  # puts the judge to sleep
             except Exception:
                 log.exception("a judge could not be put to sleep")
 

@@ -43,6 +43,10 @@ class SpanCredit:
     def add(self, output: dict[str, Any], batch: Batch) -> None:
         """Replaces `output["advantages"]`, (B,), by the advantages of the tokens, (B, T).
 
+        A token's advantage is its completion's advantage, plus span_coef times the credit of the
+        spans that cover the token. The credit of each reward is divided by its standard deviation,
+        and the sum over the rewards is centred over the completion (`add_centred`).
+
         The method also sets `batch.offsets`. Every rank must call the method, because it gathers
         phrases and moments from all ranks.
 
@@ -54,7 +58,7 @@ class SpanCredit:
         batch.offsets = self._offsets(output)
         weights = self.trainer._weights()
         metrics = self.trainer._mode_metrics()
-        # divide each reward's credit by its standard deviation, and sum over the rewards by weight
+        # add up the credit of all rewards by their weights; a recorder wraps one reward
         total = torch.zeros(mask.shape, device=mask.device)
         any_covered = torch.zeros_like(mask)
         for recorder in self.trainer.recorders:

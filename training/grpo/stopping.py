@@ -34,7 +34,8 @@ def stop_when_judges_fail(
     """Raises JudgeFailure, with the first reason, if judges failed on too many completions.
 
     Args:
-        recorders: this rank's recorders, with the verdicts of the step.
+        recorders: this rank's reward functions that wrap a Reward, with the verdicts of the step.
+            Those with weight 0 do not decide, and give no reason.
         fraction: the fraction of all ranks' completions on which a judge failed.
         max_fraction: the highest fraction that is allowed (max_failed_fraction).
     """
@@ -61,7 +62,7 @@ def stop_when_a_rank_is_silent(
     row.
 
     Args:
-        recorders: this rank's recorders.
+        recorders: this rank's reward functions that wrap a Reward.
         silence: this rank's counts of silent steps, to which this step is added.
         silent: (ranks, recorders), bool, the property `silent` of every rank for this step.
     """
@@ -82,13 +83,16 @@ def stop_when_a_rank_is_silent(
 def stop_when_nothing_is_scored(recorders: Sequence[Recorder], scores: torch.Tensor) -> None:
     """Raises NothingScored if no completion has a score.
 
-    recorders: this rank's recorders, with the verdicts of the step. scores: (rows of all ranks, n),
+    recorders: this rank's reward functions that wrap a Reward, with the verdicts of the step; a
+    recorder decides if its reward has a weight. scores: (rows of all ranks, n),
     a column for each reward function that has a weight; NaN for a missing score.
     """
-    if scores.shape[1] == 0 or not scores.isnan().all():
+    has_no_functions = scores.shape[1] == 0  # no reward function has a weight
+    if has_no_functions or not scores.isnan().all():
         return
     deciding = [recorder for recorder in recorders if recorder.decides]
     reasons = [recorder.reward.unscored(recorder.verdicts) for recorder in deciding]
+    # take the reason of the first rank, so that all ranks raise with the same message
     first_rank_reason = gather_object(["; ".join(reasons)])[0]
     raise NothingScored(
         f"none of this step's {len(scores)} completions has a score, so there is nothing to "

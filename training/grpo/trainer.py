@@ -132,7 +132,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         # TRL's table of rewards has so many columns of scores; the punishment of length follows
         self._score_count = len(functions)
         args = with_punishment(args, functions)
-        args.claimed = True
+        args.claimed = True  # else the settings warn that the trainer ignores span_coef
         super().__init__(model, functions or None, args, **options)
         check_contract(self)
         check_trained(self.model)
@@ -431,8 +431,8 @@ class SpanGRPOTrainer(ResumingTrainer):
     def _judge(
         self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
     ) -> None:
-        """Lets all recorders judge these completions. Adds up, over the drafts of a step, the
-        judges' counts and the failures.
+        """Lets all recorders, the reward functions that wrap a Reward, judge these completions.
+        Adds up, over the drafts of a step, the judges' counts and the failures.
         """
         with self.phases.clock("judge"):
             usage = judge_step(
@@ -453,14 +453,15 @@ class SpanGRPOTrainer(ResumingTrainer):
         completions: list[Any],
         columns: dict[str, list[Any]],
     ) -> None:
-        """Puts the verdicts of the draft into the recorders, so that no completion is judged
-        twice.
+        """Puts the verdicts of the draft into the recorders, the reward functions that wrap a
+        Reward, so that no completion is judged twice.
 
         drafted: the rollout of each of this rank's completions, from the draft.
         """
         for recorder in self.recorders:
             read = recorder.reward.read_samples(prompts, completions, **columns)
             samples = []
+            # put in the text of the draft, because the spans of its verdict index this text
             for sample, rollout in zip(read, drafted, strict=True):
                 samples.append(replace(sample, completion=rollout.text))
             verdicts = [rollout.verdicts[recorder.__name__] for rollout in drafted]

@@ -28,15 +28,16 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
     settings = settings_of(recipe)
     if settings["save_strategy"] == "no":
         return None
-    weights, _, optimizer = plan.bytes_each
-    policy = weights * plan.trained
+    # the bytes of one trained parameter: as a weight, and as its part of the optimizer's state
+    weight_bytes, _, optimizer_bytes = plan.bytes_each
+    policy = weight_bytes * plan.trained
     # the contents of one checkpoint in words, and its size in bytes
     contents = "weights"
     size = policy
     advice = "give output=FOLDER on a larger disk, or a smaller trainer.save_total_limit"
     if not settings["save_only_model"]:
         contents = "weights and optimizer"
-        size += optimizer * plan.trained
+        size += optimizer_bytes * plan.trained
         advice += (
             f"; trainer.save_only_model=true leaves {policy / 1e9:.1f} GB each, and nothing to "
             "resume from"

@@ -208,17 +208,21 @@ def rows_here(recipe: Recipe, policy_is_here: bool) -> Finding:
 
 
 def pictures_here(recipe: Recipe) -> Iterator[Finding]:
-    """Yields a finding for each reward that would show pictures to a judge that reads text only.
+    """Yields findings on rewards that would show pictures to a judge that reads text only.
 
-    Rows in files on this machine are read, and get a finding only if some row has a picture.
+    For data in JSONL files, the rows are read. The first row with a picture gives a finding that
+    the run fails, and later rewards are not checked. Rows without pictures give no finding. Other
+    data are not read here, because they may need a download: then each such reward gets a finding
+    that the run may fail. A reward or rows that cannot be loaded also give a finding that the run
+    fails.
     """
     try:
         rewards = build_rewards(judged_parts(recipe))
         for reward, data in unseeing_rewards(recipe, rewards):
-            # raises for a row with a picture
-            if all(isinstance(part, JsonlPart) for part in data.parts):
+            in_files = all(isinstance(part, JsonlPart) for part in data.parts)
+            if in_files:
                 rows = load_data(data, look=False, extra_columns=columns_asked_by([reward]))
-                check_pictures([reward], "the data", rows)
+                check_pictures([reward], "the data", rows)  # raises for a row with a picture
             else:
                 doubt = "the run looks for pictures in the rows, and then refuses"
                 yield Finding("pictures", None, doubt, unseeing_sentence(reward))

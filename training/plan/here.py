@@ -176,8 +176,9 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
         judge: Any = load_judge(name, **options)
     except (ValueError, ImportError) as error:
         return Finding(what, False, "no such judge", str(error))
-    kinds = {kind.__name__ for kind in type(judge).__mro__}  # importing a class needs torch
-    if kinds.isdisjoint({"LocalJudge", "EncoderJudge"}):
+    # compare the names of the judge's classes, because importing the classes needs torch
+    class_names = {judge_class.__name__ for judge_class in type(judge).__mro__}
+    if class_names.isdisjoint({"LocalJudge", "EncoderJudge"}):
         text = "asked when the run starts" if judge.remote else "needs no engine"
         return Finding(what, None, text)
     # a model on this machine: its engine, its files, its tokenizer
@@ -187,7 +188,7 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
             return engine
     files = files_here(what, judge.model)
     # an encoder gives a score directly, without a rating
-    if not files.ok or "EncoderJudge" in kinds:
+    if not files.ok or "EncoderJudge" in class_names:
         return files
     try:
         # raises where 1 to 5 are not single tokens

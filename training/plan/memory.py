@@ -87,8 +87,11 @@ class Awake:
 
     @property
     def parts(self) -> dict[str, int]:
-        """The bytes on each GPU, by part."""
-        # 28 bytes are assumed; a logit has 4 bytes, and is held twice
+        """The bytes on each GPU, by part: the weights, the KV cache, and what a batch of questions
+        needs.
+        """
+        # the 28 bytes for each entry of a token's hidden state are assumed, not measured; a logit
+        # has 4 bytes, and is held twice
         activations = 28 * BATCHED_TOKENS * self.size.hidden
         logits = 8 * BATCHED_PROMPTS * self.size.vocabulary
         return {
@@ -138,7 +141,9 @@ class Plan:
 
     @property
     def bytes_each(self) -> tuple[int, int, int]:
-        """The bytes of a trained parameter: weights, gradients, optimizer state."""
+        """The bytes that one trained parameter takes: (as a weight, as its gradient, as its part of
+        the optimizer's state).
+        """
         # DeepSpeed trains bfloat16 weights, and keeps float32 ones with the optimizer
         if self.sharding.startswith("zero"):
             return 2, 2, 12
@@ -154,17 +159,22 @@ class Plan:
         """The bytes that stay on each GPU in all phases, by part.
 
         The parts are the policy's weights, the optimizer's state, the processes, and an engine that
-        never sleeps.
+        never sleeps. With a LoRA adapter, the weights are those of the frozen policy and those of
+        the adapter, and only the adapter's parameters have an optimizer state.
         """
-        weights, _, optimizer = self.bytes_each
-        frozen = 0  # bytes of the weights that an adapter does not train
+        # the bytes of one parameter that is trained; `self.trained` is the number of these
+        weight_bytes, _, optimizer_bytes = self.bytes_each
+        trained_weights = weight_bytes * self.trained
+        frozen_weights = 0
         if self.lora_rank is not None:
-            in_float32 = self.dtype == "float32" and not self.sharding.startswith("zero")
-            bytes_a_weight = 4 if in_float32 else 2
-            frozen = self.policy.parameters * bytes_a_weight
+            # the policy keeps the type in which it was loaded, but DeepSpeed turns it into bfloat16
+            by_deepspeed = self.sharding.startswith("zero")
+            in_float32 = self.dtype == "float32" and not by_deepspeed
+            frozen_weight_bytes = 4 if in_float32 else 2
+            frozen_weights = self.policy.parameters * frozen_weight_bytes
         parts = {
-            "policy": self._share("weights", frozen + weights * self.trained),
-            "optimizer": self._share("optimizer", optimizer * self.trained),
+            "policy": self._share("weights", frozen_weights + trained_weights),
+            "optimizer": self._share("optimizer", optimizer_bytes * self.trained),
             "process": PROCESS_BYTES,
             "judges' processes": PROCESS_BYTES * len(self.judges),
         }
@@ -174,41 +184,49 @@ class Plan:
 
     @property
     def training(self) -> dict[str, int]:
-        """The bytes on each GPU in a backward pass while judges sleep, by part."""
-        numbers = self.tokens * self.policy.hidden  # in one layer's input
-        weights, gradients, _ = self.bytes_each
+        """The bytes on each GPU in a backward pass while judges sleep, by part.
+
+        These are the parts of `state`, and what only the pass needs: gradients, copies of weights,
+        the inputs of layers (activations), and log-probabilities. The copies are the whole weights
+        of layers if the weights are divided among the GPUs, or bfloat16 copies of float32 weights.
+        """
+        layer_inputs = self.tokens * self.policy.hidden  # how many numbers the input of a layer has
+        weight_bytes, gradient_bytes, _ = self.bytes_each  # of one trained parameter
         # by sharding, the number of parameters of which a pass holds a second, whole copy
-        whole = {
+        copied = {
             "zero3": min(self.policy.parameters, LIVE_PARAMETERS),
             "fsdp": 2 * self.policy.parameters // self.policy.layers,
         }
-        output_layer = 0
+        output_layer = 0  # the number of parameters of the output layer, if it is trained
         if self.lora_rank is None:
             output_layer = self.policy.vocabulary * self.policy.hidden
             # autocast's bfloat16 copy of float32 weights
-            if weights == 4:
-                whole["none"] = self.trained
+            if weight_bytes == 4:
+                copied["none"] = self.trained
         # log-probabilities are computed tile by tile
         tile_tokens = min(self.tokens, TILE_TOKENS)
         tile = tile_tokens * min(self.policy.vocabulary, TILE_VOCABULARY)
         return {
             **self.state,
-            "gradients": self._share("gradients", gradients * self.trained),
-            "copies of weights": 2 * whole.get(self.sharding, 0),
-            "activations": numbers * (2 * self.policy.layers + 34),
-            "log-probabilities": 2 * tile + 4 * (numbers + output_layer),
+            "gradients": self._share("gradients", gradient_bytes * self.trained),
+            "copies of weights": 2 * copied.get(self.sharding, 0),
+            "activations": layer_inputs * (2 * self.policy.layers + 34),
+            "log-probabilities": 2 * tile + 4 * (layer_inputs + output_layer),
         }
 
     @property
     def writing(self) -> dict[str, int]:
-        """The bytes on each GPU while the policy writes and judges sleep, by part."""
+        """The bytes on each GPU while the policy writes completions and judges sleep, by part.
+
+        The policy writes through TRL's vLLM engine, which has its own copy of the weights, or
+        through transformers (`engine` is None).
+        """
         if self.engine is not None:
             parts = self.state
-            # 0 is an engine on GPUs of its own
-            if self.engine:
+            if self.engine > 0:  # 0 bytes: the engine is on other GPUs
                 parts["TRL's engine"] = self.engine
             return parts
-        # transformers gathers all weights to write
+        # each GPU writes with whole weights, so divided weights are gathered
         gathered = 0
         if "weights" in SHARDED_PARTS[self.sharding]:
             gathered = 2 * self.policy.parameters
@@ -245,7 +263,8 @@ class Plan:
         total = 0
         for judge in self.judges:
             copies = self.gpus // judge.parallel
-            total += round(copies * 2 * PINNED_SHARE * judge.size.parameters)
+            weight_bytes = 2 * judge.size.parameters  # in bfloat16
+            total += round(copies * PINNED_SHARE * weight_bytes)
         return total
 
     def _share(self, part: str, size: int) -> int:

@@ -28,7 +28,7 @@ class Launch:
 
     Attributes:
         processes: the number of processes on all machines together, each with a GPU.
-        sharding: how the processes divide the policy, a key of SHARDED in memory.py such as
+        sharding: how the processes divide the policy, a key of SHARDED_PARTS in memory.py, such as
             "zero3".
         machines: the number of machines, all with equally many processes.
     """
@@ -97,7 +97,7 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
     metrics_of: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
-        judges = list(part.judge.answering)
+        judges = list(part.judge.answering)  # the members of a jury or cascade, or the judge itself
         if text_judge:
             judges.append(JudgePart(name=text_judge))
         for judge in judges:
@@ -197,7 +197,12 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
         batches_per_epoch = rows // groups
         steps_per_epoch = math.ceil(batches_per_epoch * all_passes / accumulation)
         total = math.ceil(steps_per_epoch * settings["num_train_epochs"])
-    return Steps(total, all_passes / accumulation, batch, groups)
+    return Steps(
+        total=total,
+        per_batch=all_passes / accumulation,
+        completions=batch,
+        groups=groups,
+    )
 
 
 def gpu_bytes() -> int:

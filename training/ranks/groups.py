@@ -112,13 +112,13 @@ def sentence_of_group(
     first = group * size
     rows = range(first, first + size)
     # find the first row of the group that differs from the group's first row
-    other = first
-    while marks[other] == marks[first]:
-        other += 1
+    differing = first
+    while marks[differing] == marks[first]:
+        differing += 1
     rows_per_rank = len(marks) // ranks
     ranks_of_group = sorted({row // rows_per_rank for row in rows})
     first_prompt = start_of_text(prompts[first])
-    second_prompt = start_of_text(prompts[other])
+    second_prompt = start_of_text(prompts[differing])
     return (
         f"group {group + 1} of this step mixes rows, of which its completions would be compared as "
         f"if they answered one prompt: on {named_ranks(ranks_of_group)} it has "

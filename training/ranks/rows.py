@@ -194,7 +194,8 @@ def sentence_of_row(
         first: the row's texts on rank 0, by column.
         second: the row's texts on the first rank of `ranks`, by column.
     """
-    for column in {**first, **second}:  # the first column is "prompt"
+    # find the first column whose texts differ; the search begins at the column "prompt"
+    for column in {**first, **second}:
         text = first.get(column, "missing")
         second_text = second.get(column, "missing")
         if text != second_text:

@@ -46,9 +46,12 @@ class SilentJudges:
         self.reasons = [None] * len(self.reasons)
 
     def add(self, reward: int, verdicts: Sequence[Verdict]) -> None:
-        """Counts the answers and failures in verdicts of this rank.
+        """Notes whether the verdicts hold an answer of the judge, and the reason of the step's
+        first failure, if there is one.
 
-        reward: the number of the reward that returned the verdicts.
+        reward: the number of the reward that returned the verdicts. verdicts: on completions of
+        this rank. A verdict with another status than OK or a failure, such as EMPTY, changes
+        nothing.
         """
         for verdict in verdicts:
             if verdict.status is Status.OK:

@@ -79,10 +79,13 @@ class ArrivingBody:
         self.values = 0
 
     def add(self, part: bytes) -> None:
-        """Adds the next bytes. Raises TooMuch for more than BODY_BYTES or BODY_VALUES."""
+        """Adds the next bytes of the body. Raises TooMuch if the body now has more than BODY_BYTES
+        bytes or about BODY_VALUES JSON values.
+
+        The values are estimated by the signs "," and "[" and "{", before the body is parsed:
+        parsing 64 MB of brackets would take gigabytes.
+        """
         self.content += part
-        # signs are counted before the body is parsed: parsing 64 MB of brackets would take
-        # gigabytes
         for sign in COUNTED_SIGNS:
             self.values += part.count(sign)
         if len(self.content) > BODY_BYTES:

@@ -1,6 +1,6 @@
 """Runs the connections of the service, and ends the service on a signal.
 
-    server = RewardServer(configured(service.application))
+    server = RewardServer(uvicorn_settings(service.application))
     server.run(sockets=[listening])
     server.leave()
 

@@ -1,6 +1,7 @@
 """Serves one reward as a Starlette application, which `spanreward serve` runs with uvicorn.
 
-    RewardServer(configured(Service(reward, "posh, match", tokenizers={}).application)).run()
+    service = Service(reward, "posh, match", tokenizers={})
+    RewardServer(uvicorn_settings(service.application)).run()
     # POST /score  {"rows": [{"completion": "A dog.", "reference": "A cat."}]}
 
 The rows of all requests are judged together, in a thread. Limits keep clients from filling the

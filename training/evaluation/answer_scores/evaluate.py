@@ -1,6 +1,6 @@
 """Scores all checkpoints of a comparison on the same held-out prompts, with the same judges.
 
-evaluation = evaluate(setup, Path("outputs/comparison/answers"))
+evaluation = evaluate_sides(setup, Path("outputs/comparison/answers"))
 evaluation.scores["dapo"]["posh_f1"]  # array (seeds, prompts), for the statistics
 evaluation.failed["dapo"]["posh_f1"]  # bools of the same shape: True if a judge failed
 evaluation.answers["dapo"][0][5].text  # the completion of the first run for the sixth prompt
@@ -138,7 +138,13 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
 
 
 def write_all(setup: Setup, answers_folder: Path) -> dict[str, WrittenRuns]:
-    """Returns the answers of every run to all prompts, by the run's folder, id or file."""
+    """Returns the answers of every run to all prompts, by the run's folder, id or file.
+
+    The answers of a run are a list for each prompt, with (text, number of tokens) of each sample.
+    Policies are sampled here, and files of answers are read.
+
+    answers_folder: keeps the sampled answers for a later comparison.
+    """
     rows = setup.prompts.rows
     # `sides` may repeat a single run for every seed of the other sides; here it counts once
     runs = dict.fromkeys(chain(*setup.sides.values()))
@@ -237,8 +243,11 @@ def judge_once(written: Sequence[_CountedText], setup: Setup) -> list[JudgedAnsw
 
 
 def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
-    """Returns the scores of all answers as arrays, with the metrics in the column order of
-    tables.
+    """Returns the scores of all answers as arrays, with the metrics in the column order of tables.
+
+    For each side and metric, there is an array of scores and an array of whether the judge failed,
+    both of shape (runs, prompts). A score is NaN if the judge failed, or if the metric does not
+    apply to the prompt.
     """
     # the metrics of all sides, because a metric may apply to the answers of one side only
     names: dict[str, None] = {}  # in order of appearance

@@ -145,16 +145,19 @@ def names_of(reward: Reward) -> list[str]:
 
 
 def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
-    """Returns the main metrics in the order in which they decide which side lost a prompt
-    (LOST_BY).
+    """Returns the main metrics in the order in which they decide which side lost a prompt: the most
+    trusted metric comes first.
+
+    LOST_BY has the order of the kinds of metrics. Example: a metric without a judge comes before a
+    metric by a judge that the models were trained on.
     """
-    places = {}
+    ranks = {}  # by metric, the index of its kind in LOST_BY
     for name, metric in metrics.items():
         if metric.main:
-            # "overlap" has its own place in LOST_BY, after the other metrics without a judge
+            # "overlap" has its own entry in LOST_BY, after the other metrics without a judge
             entry = "overlap" if name == "overlap" else metric.kind
-            places[name] = LOST_BY.index(entry)
-    return sorted(places, key=places.__getitem__)
+            ranks[name] = LOST_BY.index(entry)
+    return sorted(ranks, key=ranks.__getitem__)
 
 
 def trained_on(sides: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:

@@ -175,7 +175,9 @@ def answers_by_vllm(
     """Returns what `greedy_completions` returns, sampled by the judges' vLLM engine.
 
     The engine's process ends before the function returns, so that the judges have the GPU's memory.
-    rows: each with `prompt`, `image` and `id`. memory, dtype: see VllmJudge. Raises RuntimeError
+    rows: each with `prompt`, `image` and `id`. reasoning_end: the tag that ends the reasoning, such
+    as "</think>"; None for a policy that does not reason. memory: the share of the GPU's memory for
+    vLLM, or the bytes of its KV cache if above 1. dtype: of the weights. Raises RuntimeError
     for a row without an answer, and every error that keeps the engine from starting.
     """
     policy = VllmJudge(
@@ -212,7 +214,8 @@ def continue_prompts(
 
     processor: a VLM's processor, or a tokenizer if no row has a picture. rows: each with a `prompt`
     of messages and an `image` or None. batch_size: rows that are answered at a time. reasoning_end:
-    see greedy_completions.
+    the tag that ends the reasoning, such as "</think>"; the texts leave out the reasoning. None for
+    a policy that does not reason.
     """
     tokenizer = tokenizer_of(processor)
     written: list[list[int]] = []
@@ -249,7 +252,8 @@ def in_text(
     each answer.
 
     written: the token ids of each answer. End and padding tokens are not counted. reasoning_end:
-    see greedy_completions.
+    the tag that ends the reasoning, such as "</think>"; an answer without the tag becomes "". None
+    for a policy that does not reason.
     """
     # `generate` fills an answer up with these ids until the batch's longest answer ends
     end_ids = {tokenizer.pad_token_id, tokenizer.eos_token_id}

@@ -53,8 +53,10 @@ def prompts_of_recipe(
 ) -> Prompts:
     """Returns the first `count` rows that the recipe does not train on (held_out.py).
 
-    as_written: the recipe without the changes of the command line. columns, cluster: see
-    `prompts_of`. extra_columns: see `load_data`. Raises RecipeError for data that cannot be used.
+    as_written: the recipe without the changes of the command line. columns: columns of the data by
+    which the rows are also sliced. cluster: the column whose equal values put rows into one
+    cluster; "" takes equal pictures. extra_columns: other columns that each row keeps. Raises
+    RecipeError for data that cannot be used.
     """
     data, warnings = held_out_data(recipe, as_written)
     prompts = prompts_of(held_out(data, count), columns, warnings, cluster, extra_columns)
@@ -74,7 +76,7 @@ def prompts_of(
 
     columns: columns of the data by which the rows are also sliced. warnings: those of
     `held_out_data`. cluster: the column whose equal values put rows into one cluster; "" takes
-    equal pictures. extra_columns: see `load_data`.
+    equal pictures. extra_columns: other columns that each row keeps.
     """
     from spanreward.training.data.load import load_data, records_of  # needs the extra train
 
@@ -100,14 +102,17 @@ def prompts_of_file(
 
     A row may have an `id`; without an `id`, the row's number is used. A row also has the columns
     that the metrics need, such as `image`, `prompt`, `question`, `reference`, `answers` or
-    `context`. columns, cluster: see `prompts_of`. renamed: see `table_rows`. extra_columns: see
-    `load_data`. Raises RecipeError, naming the line, for a row that cannot be used or repeats an
-    id.
+    `context`.
+
+    columns: columns of the file by which the rows are also sliced. cluster: the column whose equal
+    values put rows into one cluster; "" takes equal pictures. renamed: {our name of a column: the
+    file's name}. extra_columns: other columns that each row keeps. Raises RecipeError, naming the
+    line, for a row that cannot be used or repeats an id.
     """
     rows: dict[str, dict[str, Any]] = {}
     records = []
     file_rows = 0
-    for number, place, record in table_rows(path, renamed):
+    for number, line_name, record in table_rows(path, renamed):
         file_rows += 1
         # rows past the limit are only counted, for the note on --limit
         if file_rows > count:
@@ -116,7 +121,7 @@ def prompts_of_file(
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
         name = row_id(record, number)
-        where = f"{path} {place}"
+        where = f"{path} {line_name}"
         if name in rows:
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
@@ -139,7 +144,7 @@ def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -
     """Returns a line of a file as a row: {"id": "7", "image": ..., "prompt": [...], "reference":
     ...}.
 
-    name: the row's id. where: the line's place, for messages. folder: the folder of the file, where
+    name: the row's id. where: the line's name, for messages. folder: the folder of the file, where
     relative paths of pictures begin. Raises RecipeError for a line that cannot be used.
     """
     values = read_values(record, {}, where)

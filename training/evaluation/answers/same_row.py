@@ -1,8 +1,9 @@
 """Checks that a line in a file of answers is about the data's row with the same id.
 
-    differing({"prompt": "<|im_start|>user\\nDescribe.<|im_end|>\\n", ...}, row, "a.jsonl line 1")
+    line = {"prompt": "<|im_start|>user\\nDescribe.<|im_end|>\\n", ...}
+    differing_key(line, row, "a.jsonl line 1")
     # "", where the row's prompt is "Describe."
-    turns("A chat. USER: <image>\\nDescribe. ASSISTANT:")  # ["Describe."]
+    turns_in("A chat. USER: <image>\\nDescribe. ASSISTANT:")  # ["Describe."]
 
 Equal ids may belong to different data. The prompts, questions and references of line and row are
 therefore compared. Evaluation harnesses write the prompt as the model got it, in the model's chat
@@ -65,7 +66,7 @@ def differing_key(record: Mapping[str, Any], row: Sample, where: str) -> str:
     or ROW. Returns "" if no key differs.
 
     A key that the line or the row lacks does not differ. record: a line of a file of answers. row:
-    the data's row with the line's id. where: the line's place, for messages. Raises RecipeError for
+    the data's row with the line's id. where: the line's name, for messages. Raises RecipeError for
     a value that cannot be read.
     """
     compared = {}

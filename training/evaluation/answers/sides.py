@@ -76,9 +76,9 @@ def check_run(name: str, run: str) -> None:
     name: the side's name, for the message.
     """
     path = Path(run)
-    if is_table(run) and path.is_file():
+    if is_table(run) and path.is_file():  # a file of answers
         return
-    if any((path / file).is_file() for file in POLICY_FILES):
+    if any((path / file).is_file() for file in POLICY_FILES):  # the folder of a policy
         return
     if path.exists():
         raise ValueError(

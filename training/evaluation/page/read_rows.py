@@ -1,10 +1,10 @@
 """Shows in plain text how a metric reads the first rows of a file: the judged text, and the first
 question.
 
-    for row in readings(reward, rows, verdicts, stand_in):
+    for row in readings_of_rows(reward, rows, verdicts, listener):
         print(in_text(row))
 
-A stand-in takes the judge's place and only records the question. So no judge is asked, and no score
+A listener takes the judge's place and only records the question. So no judge is asked, and no score
 changes.
 """
 
@@ -133,7 +133,8 @@ def first_question(
 ) -> Question | None:
     """Returns the first question that the judge would get about a sample; None if it gets none.
 
-    reward: the metric, with `listener` as its judge. others: the samples of the other rows.
+    reward: the metric, with `listener` as its judge. listener: a judge that answers no question,
+    and keeps the first question in `first`. others: the samples of the other rows.
     """
     listener.first = None
     batch = [sample]
@@ -141,7 +142,7 @@ def first_question(
         # a metric that compares rows needs the other rows too; its first question is about the
         # first row of the batch
         batch += others
-    reward.judge_samples(batch)
+    reward.judge_samples(batch)  # sets `listener.first`; the verdicts are not needed
     return listener.first
 
 
@@ -175,7 +176,9 @@ def in_text(row: ReadRow) -> str:
 
 
 def question_lines(question: Question) -> list[str]:
-    """Returns the lines of a judge's question, with the messages indented."""
+    """Returns the lines of a judge's question: a heading with the number of pictures, if there are
+    any, and the messages, indented. The middle of a long message is left out.
+    """
     lines = ["  first question:"]
     if question.images:
         lines = [f"  first question: (with {len(question.images)} pictures)"]

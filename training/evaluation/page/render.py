@@ -1,7 +1,8 @@
 """Fills the HTML templates of this folder: the report of a comparison, the spans of a training
 step, and the scores of a file.
 
-render("report.html.jinja", **values)  # all values escaped, with the functions of this file
+# all values escaped, with the functions of this file
+render_page_template("report.html.jinja", **values)
 """
 
 import base64

@@ -109,9 +109,11 @@ def estimate_tables(tables: Mapping[str, Mapping[str, Estimate]]) -> dict[str, A
 
 
 def plain_result(entry: Compared, main: bool) -> dict[str, Any]:
-    """Returns the result of one metric of a pair as one flat mapping.
+    """Returns the result of one metric of a pair as one flat mapping: the difference of the two
+    models, the p-value after Holm's adjustment, the outcome, and the win rate.
 
-    main: whether the metric is a main metric, which also has a win rate.
+    The p-value is left out if the entry has none. main: whether the metric is a main metric; only
+    then the win rate is in the result.
     """
     fields = asdict(entry)
     # the keys have the order of results.json

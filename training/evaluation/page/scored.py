@@ -84,8 +84,11 @@ class Tally:
     def completions(
         self, rows: Iterable[InputRow], verdicts: Iterable[Verdict]
     ) -> Iterator[tuple[str, Sequence[Unread]]]:
-        """Yields each completion with its parts that were not read. On the way, the method records
-        the score of each row, so that rows and verdicts are read only once.
+        """Yields each completion with its parts that the judge did not read. On the way, the method
+        records the score of each row, so that rows and verdicts are read only once.
+
+        A row whose verdict has no score is only recorded by its number. A row that could not be
+        read has no completion, and yields nothing.
         """
         judged_rows = zip(rows, verdicts, strict=True)
         for number, (row, verdict) in enumerate(judged_rows):

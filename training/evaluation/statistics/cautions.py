@@ -3,10 +3,10 @@
 failed_judgments(evaluation)  # judgments that failed, with the reason
 unequal_failures(evaluation.failed)  # judgments of one side that failed more often
 identical_answers(evaluation.answers)  # two sides with the same answers, a side with one answer
-leaks(setup)  # runs that were trained on these rows
+leak_warnings(setup)  # runs that were trained on these rows
 not_read_by(answers_of_sides)  # parts of answers that no judge read
 faulty_answers(setup, models)  # answers that are cut or padded
-caveats(setup, metrics)  # notes
+notes_on_limits(setup, metrics)  # notes
 """
 
 from collections import Counter
@@ -158,7 +158,9 @@ def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotR
 
 
 def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
-    """Yields a note for every side whose answers have a larger unread share than MUCH."""
+    """Yields a note for every side of whose answers the judge has not read a large share, above
+    UNREAD_SHARE_TO_WARN.
+    """
     for side, unread in unread_of.items():
         if unread.share > UNREAD_SHARE_TO_WARN:
             share = f"{unread.share:.0%}"
@@ -220,7 +222,9 @@ def faulty_answers(
 
     A run gets a warning if the whole 95 % interval of this share (Wilson, over prompts) is above
     MAX_FAULTY_SHARE. Any other such run gets a note, because its share may be above by chance.
-    models: {side: {metric: mean}}.
+
+    models: {side: {metric: mean}}. The metrics "truncated" and "degenerate" are the shares of cut
+    and of padded answers.
     """
     warnings = []
     notes = []
@@ -234,6 +238,7 @@ def faulty_answers(
             # answers from files alone have no `truncated`
             if metric not in table:
                 continue
+            # one share for each run, in the order of `setup.seeds`
             shares = table[metric].per_seed
             for seed, share in zip(setup.seeds, shares, strict=False):
                 if share is None or share <= MAX_FAULTY_SHARE:

@@ -1,7 +1,7 @@
 """Makes a whole comparison from judged answers: all numbers, sentences and warnings, and the
 ranking of the models.
 
-comparison = summarise(setup, evaluation)
+comparison = summarise_comparison(setup, evaluation)
 comparison.pairs[-1].metrics["posh_f1"].outcome.verdict  # "better"
 comparison.warnings  # what a reader must know first
 """
@@ -61,8 +61,8 @@ class Ranked:
     Attributes:
         model: the name of the side.
         rank: 1 plus the number of models that are significantly higher: with a p-value over prompts
-            below LEVEL, adjusted over all pairs (Holm). None for a model without a score, and for a
-            model whose verdict waits (waiting.py).
+            below SIGNIFICANCE_LEVEL, adjusted over all pairs (Holm). None for a model without a
+            score, and for a model whose verdict waits (waiting.py).
         mean: the model's mean by the decisive metric, the first of `lost_by`.
         tied: the models that are neither significantly higher nor significantly lower.
     """
@@ -186,7 +186,8 @@ def _opposite_signs(
     warnings: list[str] = []
     notes: list[str] = []
     for pair in pairs:
-        if pair.waits:  # while the verdict waits, no metric prefers a side
+        # `waits` is the reason why the pair has no verdict yet: then no metric prefers a side
+        if pair.waits:
             continue
         warnings_of_pair, notes_of_pair = contradiction_cautions(
             pair.later, pair.earlier, pair.metrics, metrics

@@ -155,8 +155,9 @@ def paired_difference(
     Only the (seed, prompt) pairs with both scores count. `failed` stays 0, because a NaN does not
     show whether a judge failed.
 
-    a, b: the scores of two models, of the same shape (seeds, prompts). The other arguments are
-    those of `estimate_of`.
+    a, b: the scores of two models, of the same shape (seeds, prompts). seeds: the training seed of
+    each row; by default each row has a different seed. resamples: the draws of the bootstrap.
+    clusters: one number per prompt; prompts with equal numbers are drawn together.
     """
     gaps = score_differences(a, b)
     estimate = estimate_of(gaps, seeds, resamples, clusters)
@@ -252,7 +253,8 @@ def score_differences(a: ArrayLike, b: ArrayLike) -> Array:
 def of_seeds(values: Array, seeds: Sequence[int]) -> Array:
     """Returns the mean over the rows of each training seed, of shape (different seeds, prompts).
 
-    seeds: the seed of each row. The result keeps the order in which seeds first appear.
+    values: of shape (runs, prompts). seeds: the training seed of each row of `values`. The result
+    keeps the order in which seeds first appear.
     """
     means = []
     distinct_seeds = dict.fromkeys(seeds)  # in the order of their first rows

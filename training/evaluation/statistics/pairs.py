@@ -87,6 +87,8 @@ def compare_pairs(
     clusters = setup.prompts.clusters
     pairs = []
     for (later, earlier), table in pair_differences.items():
+        # two causes for no verdict: a side with a single training run, and answers that look like
+        # failures
         lone = lone_run(setup, later, earlier)
         waits = waits_for(later, earlier, failures)
         later_scores = evaluation.scores[later]

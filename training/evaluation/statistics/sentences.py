@@ -1,9 +1,10 @@
 """Writes the differences of a pair of models as sentences.
 
-sentence("dapo", "sft", entries, metrics)
+pair_sentence("dapo", "sft", entries, metrics)
 # "dapo against sft: better by truth F1 +0.040 [...] ...; 3.0 words more."
-headline("dapo", "sft", entries, metrics)  # "dapo is better than sft by truth F1."
-contradictions("dapo", "sft", entries, metrics)  # where two metrics prefer different sides
+pair_headline("dapo", "sft", entries, metrics)  # "dapo is better than sft by truth F1."
+# where two metrics prefer different sides
+contradiction_cautions("dapo", "sft", entries, metrics)
 """
 
 from collections.abc import Mapping, Sequence
@@ -138,7 +139,9 @@ def pair_headline(
 ) -> str:
     """Returns the verdict on a pair in a few words: "dapo is better than sft by truth F1."
 
-    The arguments are those of `pair_sentence`.
+    later, earlier: the names of the two models. entries: the results of the pair by metric.
+    metrics: the metrics by name; only main metrics are named. waits: the reason why the pair gets
+    no verdict yet, or "".
     """
     if waits:
         return f"{later} against {earlier}: the verdict waits: {waits}."
@@ -205,9 +208,9 @@ def contradiction_cautions(
     ordered = trained + others
     warnings: list[str] = []
     some_doubtful = False  # whether a contradiction may be chance
-    for place, metric in enumerate(ordered):
+    for index, metric in enumerate(ordered):
         sure = []  # later metrics of the other sign, if neither sign is chance over prompts
-        for other in ordered[place + 1 :]:
+        for other in ordered[index + 1 :]:
             has_other_sign = means[metric] * means[other] < 0
             if not has_other_sign:
                 continue

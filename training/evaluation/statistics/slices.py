@@ -99,7 +99,7 @@ def compare_slices(
         later, earlier: the scores of the two models.
         slices: by the slice's name, the values of each prompt.
         metrics: the names of the metrics to compare.
-        seeds: a seed for each row, equal for rows of the same runs (`independent`).
+        seeds: a seed for each row, equal for rows of the same runs (`independent_seeds`).
         clusters: one number per prompt; prompts with equal numbers are drawn together.
         waits: the reason why the pair gets no verdict yet; "" if the pair gets a verdict.
     """

@@ -1,8 +1,8 @@
 """Measures how right a reward's spans are on a labelled sample, and whether the spans should reach
 the tokens that wrote them.
 
-    found = reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
-    found["all"]["r"], found["all"]["low"], advice(found["all"])
+    found = span_reliability([Labelled(text, verdict.spans, wrong=((2, 5),), group=0), ...])
+    found["all"]["r"], found["all"]["low"], span_coef_advice(found["all"])
     judge_errors(rows)["right"]["judged_wrong"]  # of the phrases that people did not mark
 
 r is Pearson's correlation of a phrase's credit with its label, over the phrases that the judge was
@@ -163,8 +163,9 @@ def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:
 
     A phrase is wrong if a range that people marked touches its first mention. A phrase is judged
     wrong if its score is below MIN_RIGHT_SCORE. "low" and "high" are the 95 % interval over
-    completions. Phrases that the judge was not asked about do not count. Shares and bounds are None
-    without phrases. Bounds are also None if one completion has all phrases.
+    completions. Phrases that the judge was not asked about do not count: `first_mentions` leaves
+    them out. Shares and bounds are None without phrases. Bounds are also None if one completion has
+    all phrases.
     """
     # by label, the errors and the phrases in each completion that has such phrases
     errors: dict[str, list[int]] = {"right": [], "wrong": []}

@@ -169,7 +169,7 @@ class Changes:
             return self._unclaimed(name, text)
         words = self.words[text]
         if kind == "swapped":
-            changes = self._swapped(name, words)
+            changes = self._swapped(words)
         elif kind == "added":
             changes = self._added(name, words)
         elif kind == "right":
@@ -244,20 +244,26 @@ class Changes:
                 changes[word] = self._replacement(name, word)
         return {word: new for word, new in changes.items() if new}
 
-    def _swapped(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
-        """Returns two nouns or two adjectives, each with the other word's text. The result is empty
-        if no swap would change the meaning.
+    def _swapped(self, words: Sequence[Word]) -> dict[Word, str]:
+        """Returns two nouns or two adjectives of a caption, each with the other word's text.
+
+        Example: in "a red cup on a blue plate", {red: "blue", blue: "red"}. The two words are of
+        one pool, so that each fits in the place of the other. The result is empty if no swap would
+        change the meaning.
+
+        words: the words of the caption, in order.
         """
         pairs = []
-        for place, first in enumerate(words):
+        for first_index, first in enumerate(words):
             if first.kind not in (*NOUN_TAGS, "ADJ"):
                 continue
-            for second_place in range(place + 2, len(words)):  # with a word between them
-                second = words[second_place]
+            # at least one word stands between the two
+            for second_index in range(first_index + 2, len(words)):
+                second = words[second_index]
                 if first.pool != second.pool or first.lemma == second.lemma:
                     continue
                 # A swap in "cats and dogs" would not change the meaning.
-                words_between = words[place + 1 : second_place]
+                words_between = words[first_index + 1 : second_index]
                 between = [word.text.lower() for word in words_between]
                 if not JOINING_WORDS.issuperset(between):
                     pairs.append((first, second))
@@ -267,7 +273,12 @@ class Changes:
         return {first: cased_like(second.text, first), second: cased_like(first.text, second)}
 
     def _added(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
-        """Returns a place before a noun, with an adjective or a colour to add there."""
+        """Returns {place: text to add there}, with a place before a noun and an adjective or a
+        colour. The result is empty if there is no such place or no such word.
+
+        A place is a Word without characters (start == end). Example: {the place before "cup" in "a
+        cup": "red "}.
+        """
         pool = self.random.choice(("JJ", "colour"))
         places = []  # a place before each noun
         for word in words:
@@ -328,8 +339,11 @@ class Changes:
         return ""
 
     def other(self, name: str) -> str:
-        """Returns the name of another picture, usually of a picture that shares a word with this
-        picture.
+        """Returns the name of a picture, drawn at random, whose words may be put into captions of
+        this picture.
+
+        With the chance NEAR_SHARE, the captions of the two pictures share a word. The drawn picture
+        may also be this picture itself. name: the name of this picture.
         """
         lemmas: list[str] = []
         if self.random.random() < NEAR_SHARE:
@@ -353,7 +367,11 @@ def marks_of_words(words: Sequence[Word], lemmas: Set[str]) -> tuple[MarkedRange
 
 
 def word_of(token: Token) -> Word:
-    """Returns a token of spaCy as a Word with its pool."""
+    """Returns a token of spaCy as a Word.
+
+    The Word's `pool` is the name of the words that may replace the token: "colour", a tag such as
+    "NNS" for plural nouns, or "" if no word may replace it.
+    """
     lemma = token.lemma_.lower()
     kind = token.pos_
     pool = ""

@@ -1,7 +1,7 @@
 """Keeps completions free of tokens that stand for pictures.
 
     tokens = picture_tokens(model.config)
-    suppress(trainer, tokens)                   # the sampler no longer samples the tokens
+    suppress_tokens(trainer, tokens)            # the sampler no longer samples the tokens
     rows = take_out(ids, tokens, pad_token_id)  # replaces such tokens that were sampled anyway
 
 A model raises an error if the number of such tokens is not that of the pictures. So one sampled
