@@ -96,7 +96,8 @@ class _Finder:
 
     Attributes:
         adjectival: the indices of the nouns that describe other nouns ("oak" in "oak table").
-        hyphenated: for each hyphenated word its anchor, with its other words.
+        hyphenated: the other parts of each hyphenated word, by its anchor: "snow-covered" is
+            "covered" with ["snow", "-"].
         anchors: the words of the sentence that may head a component: all words except those other
             words of hyphenated words.
         components: the components so far.
@@ -122,8 +123,10 @@ class _Finder:
                 yield word
 
     def _add(self, kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> Component:
-        """Adds a component of the anchor and of those absorbed words that are in no other component
-        yet.
+        """Adds a component of the anchor and the absorbed words, and returns the component.
+
+        An anchor of a hyphenated word brings its other parts: "covered" brings "snow" and "-". An
+        absorbed word is left out if it is in a component already, or if it is such an other part.
         """
         members = [anchor, *self.hyphenated.get(anchor, ())]
         for word in absorbed:

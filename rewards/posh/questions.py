@@ -82,10 +82,13 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
 
 
 def components_of_pass_3(sheet: AnswerSheet, published: bool) -> list[Component]:
-    """Returns the components of pass 3 without an answer: attributes of present entities, relations
-    between present entities, and denied things.
+    """Returns the components that PoSh's third pass asks about: attributes of present entities,
+    relations between present entities, and denied things. Components with an answer are left out.
 
-    Relations are in the order in which the relations first mention their entities (2.5).
+    The first two passes have asked which entities are present. The relations are in the order of
+    the published code (PoSh, section 2.5).
+
+    published: whether the names in the questions are worded as in published mode.
     """
     components = [
         *_attributes_to_ask(sheet, published),
@@ -106,7 +109,10 @@ def _present_entities(sheet: AnswerSheet) -> set[int]:
 
 
 def _attributes_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component]:
-    """Yields the attributes of present entities, in the order of the graph."""
+    """Yields the attributes of present entities, in the order of the graph.
+
+    published: whether the names in the questions are worded as in published mode.
+    """
     interview = sheet.interview
     for number in sorted(_present_entities(sheet)):
         entity = interview.source.entities[number]
@@ -125,7 +131,10 @@ def _attributes_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Componen
 
 
 def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component]:
-    """Yields the relations between present entities, in the published order (2.5)."""
+    """Yields the relations between present entities, in the published order (PoSh, section 2.5).
+
+    published: whether the names in the questions are worded as in published mode.
+    """
     interview = sheet.interview
     view = interview.source
     present = _present_entities(sheet)

@@ -152,7 +152,9 @@ class RemoteReward(Reward):
 
         Errors of the server become verdicts, and raise nothing.
         """
-        self.missing_column(())  # asks the server which columns its metric reads
+        # The result does not matter here. The call asks the server which columns its metric reads,
+        # and stores the answer in `self.columns` and `self.one_of`, which `_row` needs.
+        self.missing_column(())
         rows_or_verdicts = [self._row(sample) for sample in samples]
         rows = [row for row in rows_or_verdicts if isinstance(row, dict)]
         answers = iter(http.run_coroutine(self._ask(rows)))

@@ -126,13 +126,16 @@ class RowReward(PlainTextReward):
         raise NotImplementedError
 
     def reader(self) -> str:
-        """Returns the name of the pipeline that finds the sentences, "" without spans.
+        """Returns the name and version of the spaCy pipeline that finds the sentences, such as
+        "en_core_web_sm 3.8.0". Returns "" if `spans` is "none", because then no sentence is needed.
 
         Raises ImportError if the pipeline is not installed.
         """
         if self.spans == "none":
             return ""
-        return pipeline_name(language_of(self.pipeline))
+        # `self.pipeline` may be only a name, which does not tell the version
+        loaded_pipeline = language_of(self.pipeline)
+        return pipeline_name(loaded_pipeline)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion without spans. Arguments: see `Reward.cost`."""

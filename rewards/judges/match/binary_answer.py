@@ -86,12 +86,16 @@ def _has_word_of(words: frozenset[str], piece: Piece) -> bool:
 
 
 def _says_otherwise(piece: Piece, word: str) -> bool:
-    """Returns whether a later piece contradicts the answer `word` ("yes" or "no"): it says the
-    opposite, or takes "yes" back, as in "that is wrong".
+    """Returns whether a later piece of an answer contradicts `word`, the answer so far ("yes" or
+    "no").
+
+    A piece that begins with "yes" contradicts "no". A piece that begins with "no" contradicts
+    "yes", and so does a piece that takes the answer back, such as "that is wrong".
     """
     first_word = piece.words[0]
     if word == "no":
         return first_word in YES_WORDS
+    # Two denying words cancel each other, so "no doubt" is not denied and does not contradict "yes".
     if not piece.denied:
         return False
     return first_word in SAYING_NO or TAKING_BACK.issuperset(piece.words)

@@ -137,22 +137,22 @@ class Endpoint:
                 asyncio.timeout(CONNECT_TIMEOUT),
                 Client(self.server, _read_list, MAX_LIST_BYTES) as client,
             ):
-                # The first list that is not empty counts. A server without lists refuses each path.
+                # The first list that is not empty counts.
                 for base in self._bases:
                     entries = await client.get(f"{base}/models")
                     if isinstance(entries, Busy):
                         words = f"{models} does not answer: start the server ({entries.why})"
                         return Failure(Status.ERROR, words)
-                    if isinstance(entries, Refused):
-                        # Status 0: nothing was sent, because the server's certificate is not
-                        # trusted.
-                        if not entries.status:
-                            return Failure(Status.ERROR, f"{self.url}: {entries.words}")
-                    elif entries:
-                        return _entry_of(model, entries, models)
+                    if isinstance(entries, Refused) and entries.status == 0:
+                        # Nothing was sent, because the server's certificate is not trusted.
+                        return Failure(Status.ERROR, f"{self.url}: {entries.words}")
+                    if isinstance(entries, Refused) or not entries:
+                        continue  # no list at this path, so the next path is tried
+                    return _entry_of(model, entries, models)
         except TimeoutError:
             words = f"{models} does not answer within {CONNECT_TIMEOUT:g} s: start the server"
             return Failure(Status.ERROR, words)
+        # No path has a list.
         return Served(model, self.url)
 
     async def ask(

@@ -349,10 +349,12 @@ class RemoteJudge(Judge):
         top: int,
         cut: int,
     ) -> Rating | Failure:
-        """Returns the rating that the log-probabilities of an answer give, read as `Question.top`
-        describes. Returns an UNPARSED Failure if no rating can be read.
+        """Returns the rating that the log-probabilities of an answer give. Returns an UNPARSED
+        Failure if no rating can be read.
 
-        cut: see Rating.
+        top: 0 if only tokens that are exactly an entry of the scale count. Above 0 if a token
+        counts for every entry that its text contains, as in PoSh's published code. cut: how many
+        characters of the question's description were cut, for `Rating.cut`.
         """
         first = answer.first
         if not first:
@@ -365,7 +367,7 @@ class RemoteJudge(Judge):
         why = why_no_distribution(first, words, scale)
         if why:
             return Failure(Status.UNPARSED, why)
-        # The tokens have no ids here, so the place in the list serves as the id.
+        # The tokens have no ids here, so a token's index in the list serves as its id.
         logprobs = dict(enumerate(logprob for _, logprob in first))
         rating: Rating | Failure
         if top:
@@ -406,8 +408,8 @@ class RemoteJudge(Judge):
         """Returns the mean distribution of one question's written answers. `mass` is the share of
         readable answers.
 
-        If fewer than half of the answers are readable, the first Failure is returned. cut: see
-        Rating.
+        If fewer than half of the answers are readable, the first Failure is returned. cut: how many
+        characters of the question's description were cut.
         """
         read: list[Rating] = []
         failures: list[Failure] = []
