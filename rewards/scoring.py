@@ -314,7 +314,8 @@ def _append_chunk(
 ) -> None:
     """Appends a line for each row of a judged chunk to the output, and sets the rows' places.
 
-    file, lines: the output. marks: the marks of all rows. places: the place of each row's line. Is
+    file: the output, open for writing. lines: the output's lines for reading. marks: a number for
+    each row's fingerprint. places: the number of each row's line in the output. `places` is
     changed.
     """
     texts: list[str] = []

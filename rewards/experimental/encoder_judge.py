@@ -208,7 +208,9 @@ class EncoderJudge(Judge):
 
     @torch.inference_mode()
     def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
-        """Runs the model on some windows, and sets their `right`."""
+        """Runs the model on some windows, and sets `right` of each window: the probability, for
+        each token, that the target supports the token.
+        """
         inputs = [window.inputs for window in batch]
         padded = tokenizer.pad(inputs, return_tensors="pt").to(model.device)
         logits = model(**padded).logits.float()  # (windows, tokens, labels)
@@ -218,8 +220,11 @@ class EncoderJudge(Judge):
             window.right = row[: len(window.places)]  # without the padding, on the right
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns, for a PhraseProbe, the phrase that the metric's own rule gives. Any other
-        question is a Failure (UNPARSED).
+        """Returns an answer per question. This judge cannot write, so most answers are a Failure
+        (UNPARSED).
+
+        The exception is a question for the name of a thing (PhraseProbe), which has an answer that
+        the metric makes by a rule.
         """
         refused = Failure(Status.UNPARSED, "the encoder judge writes no text")
         texts: list[str | Failure] = []

@@ -61,13 +61,14 @@ class Earlier:
     def places_of_no_row(self, marks: UnsignedIntegers, ids: UnsignedIntegers) -> list[int]:
         """Returns the places of the scored lines that belong to no row of this run.
 
-        marks, ids: of the rows of this run. A line belongs to a row if its fingerprint or its id is
-        among these numbers.
+        marks: a number for the fingerprint of each row of this run. ids: a number for the id of
+        each row. A line belongs to a row if its fingerprint or its id has one of these numbers.
         """
         fingerprints = np.concatenate((marks, ids))
         has_mark = np.isin(self.marks, fingerprints)
         has_id = np.isin(self.ids, fingerprints)
-        of_no_row = self._scored & ~(has_mark | has_id)
+        belongs_to_row = has_mark | has_id
+        of_no_row = self._scored & ~belongs_to_row
         places: list[int] = np.flatnonzero(of_no_row).tolist()
         return places
 

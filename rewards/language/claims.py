@@ -217,17 +217,23 @@ def begins_sentence(word: Word) -> bool:
 
 
 def needs_from_tree(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, ClaimNeeds]:
-    """Returns the needs of each word that follow from the parse tree (see `needs_of_words`).
+    """Returns the needs of each word that follow from the parse tree.
 
-    past: whether clauses in the past count as claims too.
+    A need is a set of base forms. A word is a claim only if a reference has a word of each need.
+
+    denies: the words that deny, such as "not". past: whether clauses in the past count as claims
+    too.
     """
     scopes = _Scopes(words, denies, past)
     needs_of = {word: scope.needs for word, scope in scopes.by_word.items()}
-    # needs of the word itself, which the words below may not have
+    # a scope has the needs that a word shares with the words below it in the tree; these two needs
+    # are of the word alone
     for word in words:
-        if word in scopes.reach_of_or:
+        is_alternative = word in scopes.reach_of_or
+        is_denied = scopes.by_word[word].denied_from <= word.index
+        if is_alternative:
             needs_of[word] |= {ALTERNATIVES_NEED}
-        if scopes.by_word[word].denied_from <= word.index:
+        if is_denied:
             needs_of[word] |= {DENIED_NEED}
     return needs_of
 
@@ -447,7 +453,8 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
 def may_take_back(word: Word) -> bool:
     """Whether a word may take back its verb or noun: "hardly", "once", "zero"."""
     text = word.text.lower()
-    if text in ADVERBS or (text in DENYING_WORDS and word.dep == "intj"):  # "no, it is red"
+    is_answer = text in DENYING_WORDS and word.dep == "intj"  # "no, it is red"
+    if text in ADVERBS or is_answer:
         return False
     if word.dep == "nummod":
         return text in ("zero", "0")

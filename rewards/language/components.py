@@ -285,12 +285,14 @@ def _hyphenated_words(words: Sequence[Word]) -> dict[Word, list[Word]]:
 
 
 def _anchor_of(run: Sequence[Word]) -> Word:
-    """Returns the last word of a run whose head is outside the run. If all heads are inside,
-    returns the last word.
+    """Returns the word that stands for a hyphenated word in the parse tree: "covered" for
+    "snow-covered". If several words of the run have their head outside the run, this is the last of
+    them. If no word has, this is the last word.
 
     run: the words and hyphens of one hyphenated word.
     """
     for word in reversed(run):
-        if word.head not in run or word.head is word:
+        is_root = word.head is word  # the head of a sentence is its own head
+        if is_root or word.head not in run:
             return word
     return run[-1]

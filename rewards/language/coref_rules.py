@@ -60,8 +60,10 @@ class _Thing:
 
         kind: a value of PRONOUNS, such as "male".
         """
-        if kind == "plural" or self.plural:
-            return kind == "plural" and self.plural
+        # "they" refers to several things only, and any other pronoun to one thing only
+        wants_plural = kind == "plural"
+        if wants_plural or self.plural:
+            return wants_plural and self.plural
         if kind == "thing":
             return self.lemma not in ALL_PERSONS
         other = FEMALE_NOUNS if kind == "male" else MALE_NOUNS

@@ -86,7 +86,9 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     is not red", the words below "is" are denied from "not" on, so that the dog is not denied.
 
     Returns infinity without a denial, and 0 if the denial also reaches the words before the denying
-    word.
+    word, as in "the dog is not there".
+
+    denies: the words that deny, such as "not" and "missing".
     """
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
@@ -245,6 +247,7 @@ def denial_of_noun(
 
     owners: the things that lack the noun's thing: the man in "the man has no hat".
     predicates: adjectives that are denied of a thing that is there ("the circle is not red").
+    denies: the words that deny, such as "no".
     """
     adjectives = [*adjectives_of(noun), *predicates]
     links = [(PART_OF, thing_in_words(owner)) for owner in owners]
@@ -252,6 +255,7 @@ def denial_of_noun(
     for preposition, place in places_of(noun):
         links.append((preposition.text.lower(), thing_in_words(place)))
         claimed_words.update((preposition, place))
+    # the denying words are at the noun ("no hat") or at its verb ("has not")
     for child in (*noun.children, *noun.head.children):
         if child in denies and child.dep != "acomp":
             claimed_words.add(child)

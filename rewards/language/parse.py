@@ -256,13 +256,15 @@ def _sentence_spans(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     offset = len(text) - len(text.lstrip())
     # The first sentence starts with the text, and the last ends with the text. So the sentences
     # also cover characters that the parser has not read.
-    borders = [0, *starts[1:], len(text) - offset]
+    borders = [offset, *(offset + start for start in starts[1:]), len(text)]
     places = []
     for start, end in pairwise(borders):
-        piece = text[offset + start : offset + end]
-        begin = offset + start + len(piece) - len(piece.lstrip())
-        if piece.strip():
-            places.append((begin, begin + len(piece.strip())))
+        sentence = text[start:end]
+        stripped = sentence.strip()
+        if stripped:
+            spaces_before = len(sentence) - len(sentence.lstrip())
+            begin = start + spaces_before
+            places.append((begin, begin + len(stripped)))
     return places
 
 

@@ -227,6 +227,7 @@ class PairwiseReward(RowReward):
 
         shown: the result of `shown_evidence` for each row, by the row's number.
         """
+        # form "score" rates each text alone; the other forms compare the texts of a group
         if self.form == "score":
             return self._verdicts_of_scores(rows, shown)
         return self._verdicts_of_contests(rows, shown)
@@ -234,7 +235,9 @@ class PairwiseReward(RowReward):
     def _verdicts_of_scores(
         self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]
     ) -> list[RawVerdict]:
-        """Returns the results of `rate` in form "score"."""
+        """Returns for each row the verdict of a reward with form="score", in which the judge rates
+        each text alone. The verdict is before penalties, and has the number of unread characters.
+        """
         questions = []
         for number, sample, _ in rows:
             questions.append(

@@ -277,7 +277,12 @@ def _by_relation(
     """Returns the name of an entity by one of its relations. Returns None if a rival has the
     relation too, and if the judge has found the relation's other entity absent.
 
-    as_subject: whether the entity is the relation's subject (rank 3) or its object (rank 4).
+    The circle of "a circle above a square" gets the name "circle above square", and the square the
+    name 'square as in "circle above square"'.
+
+    number: the entity's number. as_subject: whether the entity is the relation's subject (rank 3)
+    or its object (rank 4). frame: the form of the name, and in `frame.group` all entities that
+    share this form.
     """
     if as_subject:
         other_number = relation.object

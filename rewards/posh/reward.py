@@ -217,7 +217,7 @@ class PoshReward(PlainTextReward):
         return Cost(questions, tokens, questions, False, how, computed)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. Each distinct text is parsed once."""
+        """Returns one Verdict per sample, in order. Default mode lowers scores for unread text."""
         if self.mode == "published":
             return self._assess_texts(samples)
         read = [replace(sample, completion=judged_text(sample)) for sample in samples]

@@ -196,9 +196,11 @@ class RowReward(PlainTextReward):
         return [verdicts[number] for number in range(len(samples))]
 
     def _by_sentence(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[RawVerdict]:
-        """Returns the results of `rate` for whole texts, each verdict with a span per sentence.
+        """Returns the results of `rate` for the rows, each verdict with a span per sentence.
 
-        A failure on one sentence fails the whole verdict. Arguments: see `rate`.
+        The judge is asked about each whole row, and once more for each of its sentences. A failure
+        on one sentence fails the whole verdict. shown: the result of `show` for each row, by the
+        row's number.
         """
         texts = [judged_beginning(sample) for _, sample, _ in rows]
         parser = self.reader()

@@ -213,7 +213,9 @@ def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bo
     line = _line_before(text, start)
     if LABEL_BEFORE.search(line):
         return False
-    if line and not SENTENCE_ENDED.search(line) and not (is_alone and line.endswith(COLON_SIGNS)):
+    # after a colon, the text's only placeholder ends the sentence
+    is_after_colon = is_alone and line.endswith(COLON_SIGNS)
+    if line and not SENTENCE_ENDED.search(line) and not is_after_colon:
         return False
     behind = text[end : end + NEAR_CHARACTERS]
     rest = behind.lstrip(" \t")

@@ -194,7 +194,9 @@ def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
 
 
 def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
-    """Adds a key and its value to the counts of the object `container`."""
+    """Counts a key with its value in the object `container`. The counts say later which keys are
+    read and which are dropped.
+    """
     if value.kind == "text":
         container.texts.append(key)
         if _SENTENCE_LIKE.match(value.content):

@@ -248,7 +248,8 @@ class _Latex:
     def _read_end_sign(self, token: re.Match[str]) -> PiecesAndOffset:
         """Yields the replacement of a brace, or of a sign that may end a formula.
 
-        Returns the offset to read on from.
+        Returns the offset to read on from. `self.braces` has an entry for each open brace: None for
+        a plain brace, and for the brace of an argument the signs that replace its end.
         """
         start, end = token.span()
         if token["sign"] == "{":

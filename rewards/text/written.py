@@ -155,6 +155,10 @@ def _read_in_stages(reading: Reading, kinds: list[str], stages: Sequence[Stage])
 def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
     """Returns the reading after one stage, and writes the kind of each dropped character into
     `kinds`.
+
+    stage: a function that divides a text into pieces: (start, end) for kept characters, (start,
+    end, kind) for dropped characters, and (text, place) for a new text that comes from the
+    character at `place`. kinds: by the character's offset in the text as written.
     """
     text = reading.plain
     origin = reading.origin

@@ -95,7 +95,7 @@ def _says_otherwise(piece: Piece, word: str) -> bool:
     first_word = piece.words[0]
     if word == "no":
         return first_word in YES_WORDS
-    # Two denying words cancel each other, so "no doubt" is not denied and does not contradict "yes".
+    # Two denying words cancel each other: "no doubt" is not denied, and does not contradict "yes".
     if not piece.denied:
         return False
     return first_word in SAYING_NO or TAKING_BACK.issuperset(piece.words)

@@ -137,7 +137,12 @@ def _rate_by_share(
     frequencies: Counter[tuple[str, ...]],
     question_lemmas: AbstractSet[str],
 ) -> tuple[float, str]:
-    """Applies the rule "share". Returns the rating and its reason.
+    """Returns the rating (1 to 3) of an answer by the words that it shares with a reference, and
+    the reason.
+
+    Two shares are taken: of the answer's words that a reference has, and of the words of the best
+    reference that the answer has. The smaller share decides: from 2/3 on it gives 3, from 1/2 on 2,
+    and below 1/2 1. If another reference is more than twice as frequent, 3 becomes 2.
 
     Args:
         words: the words of the answer.
@@ -348,7 +353,8 @@ def answering_words(
 
     The compared words come from items with a word of a reference, and from short items in the same
     row. Each word of a reference may have one explaining word in its item ("dark" in "dark red"),
-    which is left out. A long item without a word of a reference ends a row.
+    which is left out. A row is a part of the prose: a long item without a word of a reference ends
+    the row.
 
     items: the result of `_counting_lemmas` for each item, with "" for words that do not count.
     """
@@ -356,6 +362,7 @@ def answering_words(
     for words in items:
         shared = [word for word in words if word in reference_lemmas]
         unshared = [word for word in words if word and word not in reference_lemmas]
+        # an item of few words that all count, but in no reference: a further, wrong answer
         is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
         if shared or is_short_answer:
             # leave out one explaining word for each shared word

@@ -170,7 +170,14 @@ class TextIndex:
         self.linked[object_].add(subject)
 
     def _add_names(self, number: int, names: set[frozenset[str]]) -> None:
-        """Adds an entity to `named`, `placed` and `partial`. names: the heads of the entity."""
+        """Adds an entity to three maps by which a question finds it.
+
+        `named` finds it by a whole name ("coffee cup"), `partial` by one word of a name or an
+        attribute ("coffee"), and `placed` finds a place by its attribute ("left" finds "the left
+        corner").
+
+        number: the entity's number. names: the heads of the entity.
+        """
         for name in names:
             self.named[name].append(number)
         nouns = set(self.nouns[number])
@@ -180,6 +187,7 @@ class TextIndex:
                 nouns.update(attribute)
                 for word in attribute:
                     nouns.update(nouns_of_adjective(word))
+            # "left" of "the left corner"
             elif attribute <= PLACE_LEMMAS and attribute not in names:
                 self.placed[attribute].append(number)
         for noun in nouns:
@@ -402,8 +410,10 @@ class TextIndex:
         return best
 
     def _pair_rating(self, subject: int, object_: int, words: frozenset[str]) -> float:
-        """Returns a rating: whether the relation holds from the subject to the object. Subject and
+        """Returns a rating: whether a relation holds from the subject to the object. Subject and
         object may be the same entity.
+
+        words: the base forms of the relation, such as {"next", "to"}.
         """
         if subject == object_ and (subject, object_) not in self.relations:
             # "cup of coffee" for "coffee cup", "top of the box" for "box"
@@ -412,7 +422,7 @@ class TextIndex:
             return ABSENT_RATING
         pair = (subject, object_)
         relations = list(self.relations.get(pair, ()))
-        if words <= SYMMETRIC_RELATIONS:
+        if words <= SYMMETRIC_RELATIONS:  # "the cat is near the dog" for "the dog is near the cat"
             reversed_pair = (object_, subject)
             relations += self.relations.get(reversed_pair, [])
         ratings = [agreement_of_words(words, relation) for relation in relations]

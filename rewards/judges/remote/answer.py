@@ -151,11 +151,14 @@ class ServerAnswer(BaseModel):
     def first(self) -> list[tuple[str, float]]:
         """The tokens and natural log-probabilities at the first position. null counts as minus
         infinity.
+
+        A chat has them in `listed`, as a list of objects. A completion has them in `likely`, as a
+        dict.
         """
         listed: list[tuple[str | None, float | None]] = []
         for entry in self.listed or []:
             listed.append((entry.token, entry.logprob))
-        # Some servers do not list the chosen token, so it is added here.
+        # Some servers leave the token of the answer itself out of the list, so it is added here.
         tokens = [token for token, _ in listed]
         if listed and self.logprob is not None and self.token not in tokens:
             listed.append((self.token, self.logprob))

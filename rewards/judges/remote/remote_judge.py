@@ -111,9 +111,8 @@ class RemoteJudge(Judge):
         self.deadline = deadline
         self.samples = samples
         self.detail = detail
-        self._deadline_end = (
-            0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
-        )
+        # the time on the monotonic clock at which the deadline of the outermost `with` ends
+        self._deadline_end = 0.0
         self._served: Served | Failure | None = None
         self._sees: bool | None = None  # None: not known yet
         self._gives_logprobs = True

@@ -94,6 +94,8 @@ class ServerJudge(RemoteJudge):
         """Returns the request's fields that ask for log-probabilities, and further fields that not
         every server takes.
 
+        top: how many of the likeliest tokens a rating is read from, 0 for the scale's tokens.
+
         Raises ValueError for an entry of several tokens.
         """
         ids_by_entry = self.encoder.token_ids_by_entry(scale)
