@@ -245,8 +245,10 @@ def _rate_phrase(probe: PresenceProbe, tokens: TokenSupport, scale: Sequence[str
     chosen: list[float] = []
     for (start, end), probability in tokens.items():
         # A token that is partly inside the phrase counts.
-        if any(start < place_end and place < end for place, place_end in probe.places):
-            chosen.append(probability)
+        for phrase_start, phrase_end in probe.places:
+            if start < phrase_end and phrase_start < end:
+                chosen.append(probability)
+                break
     if not chosen:
         chosen = list(tokens.values())
     support = 0.0

@@ -423,6 +423,7 @@ def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
     def rate_distinct(
         self: Judge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
     ) -> list[Rating | Failure]:
+        # `rate` is the judge's own method, with the scale of this call
         def rate_these(distinct: Sequence[Question]) -> Sequence[Rating | Failure]:
             return rate(self, distinct, scale)
 

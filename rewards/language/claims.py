@@ -323,7 +323,7 @@ def preposition_needs(preposition: Word) -> Iterator[frozenset[str]]:
     text = preposition.text.lower()
     # "a painting of a dog", and not "a group of dogs"
     of_noun = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
-    # "devoid of dogs", and not "next to a dog"
+    # a preposition that a word before it leads: "devoid of dogs", and not "next to a dog"
     follows_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
     of_lead = follows_lead and head.lemma not in OWN_LEADS
     if text not in PLACE_WORDS:

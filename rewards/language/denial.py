@@ -137,8 +137,9 @@ def is_beyond_denial(word: Word, conjunctions: Set[str]) -> bool:
     if word.dep == "advcl":
         openers = [child for child in word.children if child.dep in ("mark", "advmod")]
         return any(opener.text.lower() in CLAUSE_BREAKS for opener in openers)
-    if word.tag == ".":
+    if word.tag == ".":  # the end of a sentence
         return True
+    # "on the table, no cup": the phrase comes before the denial
     if word.dep == "prep":
         return word.index < word.head.index or word.text.lower() in CLAUSE_BREAKS
     if word.dep != "conj":
@@ -150,7 +151,7 @@ def is_beyond_denial(word: Word, conjunctions: Set[str]) -> bool:
     if not conjunctions.isdisjoint(CLAUSE_BREAKS):
         return True
     # "not red and small" denies both; the article of "no dog and a cat" ends the denial
-    first = word
+    first = word  # the first word of the conjunct
     if word.children and word.children[0].index < word.index:
         first = word.children[0]
     return first.tag not in GOES_ON
@@ -160,7 +161,7 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
     """Whether a clause states only that its subject is there ("a dog is here"), is in the picture,
     or is not there ("a dog is missing").
 
-    verb: the head of the clause.
+    verb: the head of the clause. denies: the words that deny, such as "missing".
     """
     is_shown = verb.lemma in SHOWING_VERBS and verb.has_child("auxpass")
     if verb.lemma not in EXISTENCE_VERBS and verb not in denies and not is_shown:

@@ -80,7 +80,9 @@ def trimmed_range(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES)
     for _ in range(NESTED_MARKS):
         without_lead = edges.lead.sub("", text[start:end], count=1)
         start = end - len(without_lead)
-        without_tail = edges.tail.sub("", text[start:end][::-1], count=1)
+        # the pattern of the tail matches reversed text, so it can begin at the text's end
+        reversed_text = text[start:end][::-1]
+        without_tail = edges.tail.sub("", reversed_text, count=1)
         end = start + len(without_tail)
         # "(red)" and "\text{red}": the inner text may have more marks around it
         wrapped = _WRAPPED_TEXT.match(text, start, end)

@@ -248,7 +248,9 @@ class PairwiseReward(RowReward):
     def _verdicts_of_contests(
         self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]
     ) -> list[RawVerdict]:
-        """Returns the results of `rate` in the forms "pair" and "batch".
+        """Returns for each row the verdict of a reward with form="pair" or form="batch", in which
+        the judge compares texts. The verdict is before penalties, and has the number of unread
+        characters.
 
         An empty completion has no row here, but loses to every other completion of its group.
 

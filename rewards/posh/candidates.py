@@ -140,11 +140,11 @@ def candidate_names(
     entity = view.entities[number]
     ranked: list[Candidate] = []
     frames = _forms_of_name(view, number, answers, wording)
-    # for each form of name, the steps of section 2.2
+    # for each form of name, the steps of section 2.2: a name by an attribute or by another head,
+    # and without such a name one by a relation; a name that is in `ranked` already is not new
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
         new = _new_candidates(_by_words(entity, number, frame, rivals), ranked)
-        # relations only if no attribute and no head distinguishes the entity
         if not new:
             new = _new_candidates(_by_relations(view, number, answers, frame), ranked)
         ranked += new

@@ -217,7 +217,9 @@ class _Asker:
         return identifiers
 
     def ask_details(self, sheets: Sequence[AnswerSheet]) -> None:
-        """Runs pass 3: attributes and relations of present entities, and denied things."""
+        """Asks about attributes and relations of present entities, and about denied things. This is
+        the third pass, after the questions about entities.
+        """
         pairs: list[tuple[AnswerSheet, Component]] = []
         for sheet in sheets:
             for component in components_of_pass_3(sheet, self.published):

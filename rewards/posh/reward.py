@@ -227,9 +227,7 @@ class PoshReward(PlainTextReward):
         return verdicts
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Judges some samples while the next samples are parsed. The judge stays awake
-        throughout.
-        """
+        """Judges some samples while the next are parsed. The judge stays awake throughout."""
         parts: list[Sequence[Sample]] = [samples]
         if len(samples) > PARSED_TOGETHER:
             parts = [samples[:PARSED_FIRST]]
@@ -281,7 +279,9 @@ class PoshReward(PlainTextReward):
     def _graphs(
         self, texts: Sequence[str], supporting: Collection[str]
     ) -> dict[str, tuple[SceneGraph, SceneGraph | None]]:
-        """Returns the two graphs of each text, see `describe_both`. supporting: the references."""
+        """Returns the two graphs of each text, by text (`describe_both`). supporting: the texts
+        that are references, which alone may have a second graph.
+        """
         if not texts:
             return {}
         both = describe_both(texts, supporting, self.pipeline, self.coref, self.mode)

@@ -392,7 +392,8 @@ def _disordered_words(
     A slip is a misused small word or a misplaced word.
     """
     misused = _misused_small_words(text, places, words)
-    slips = [(number, number + 1) for number in misused]  # words [first, end)
+    # each slip as a range of words (first, end), where `end` is the number after the last word
+    slips = [(number, number + 1) for number in misused]
     for start, end in misplaced:
         # the numbers of the words that begin within these characters
         first = bisect_right(places, (start, 0))

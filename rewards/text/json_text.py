@@ -181,7 +181,9 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
 
 
 def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
-    """Returns the kind of a token, and the start and end of the token's content."""
+    """Returns the kind of a token, and the start and end of the token's content. A closing bracket,
+    and a sign such as a comma, have no content: their range is empty.
+    """
     if match["value"]:
         return ("value", *match.span("value"))
     if match["text"] is not None:
@@ -189,8 +191,9 @@ def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
         return (kind, *match.span("text"))
     if match["open"]:
         return ("open", *match.span("open"))
+    kind = "close" if match["close"] else ""
     end = match.end()
-    return ("close" if match["close"] else "", end, end)
+    return (kind, end, end)
 
 
 def _note_value(container: _Container, key: str, value: _JsonToken) -> None:

@@ -225,12 +225,15 @@ class TextIndex:
         return self._resolved[mention]
 
     def _resolve(self, mention: Mention) -> tuple[float, list[int]]:
-        """Computes the result of `resolve`, without its cache."""
-        how, namesakes = self._entities_of_name(mention)
+        """Computes the result of `resolve`, without its cache: the rating of the question whether
+        the text has the mentioned thing, and the entities that the mention may mean.
+        """
+        rating, namesakes = self._entities_of_name(mention)
         fitting = [number for number in namesakes if self._has_all_details(number, mention)]
         if fitting or not namesakes:
-            return how, self._most_alike(fitting, mention)
+            return rating, self._most_alike(fitting, mention)
         # The text has things with the name, but describes each of them in another way.
+        # "the corner of the box": a place is found by the thing that it is part of.
         if mention.links and lemmas_of_phrase(mention.head) <= PLACE_LEMMAS:
             return SAME_NAME, self._places_of_owners(mention)
         return SAME_NAME, self._most_alike(namesakes, mention)
@@ -255,9 +258,11 @@ class TextIndex:
         return [number for number in near if self.is_place[number]]
 
     def _most_alike(self, numbers: list[int], mention: Mention) -> list[int]:
-        """Returns the entities that share most details and ties with the mention.
+        """Returns the entities that share most details and ties with the mention, to choose among
+        several things with one name.
 
-        `Mention` explains details and ties. numbers: the entities to choose from.
+        Details and ties are attributes and relations of the mentioned thing that need not be true
+        of the entity. numbers: the entities to choose from.
         """
         if len(numbers) < 2:
             return numbers

@@ -245,10 +245,16 @@ class Endpoint:
     def _better_form(
         self, call: Call, body: RequestBody, form: RequestForm, refused: Refused
     ) -> RequestForm | None:
-        """Returns the form that a refusal asks for, or None if it asks for no other form."""
+        """Returns the form that a refusal asks for, or None if it asks for no other form.
+
+        body: the request, without `call.extras`. form: the form in which it was sent.
+        """
         request = fit_request({**body, **call.extras}, form)
-        unproven = request.keys() - self._accepted_fields
-        doubtful = [name for name in call.extras if name in unproven]
+        # The refused fields are probably among the extras that this server has never taken.
+        doubtful = []
+        for name in call.extras:
+            if name in request and name not in self._accepted_fields:
+                doubtful.append(name)
         # If the server has answered a request before, its path is right and is not changed.
         base = form.base if self._accepted_fields else self._bases[-1]
         return better_form(form, request, refused, doubtful, base)
