@@ -185,8 +185,8 @@ class ChatEncoder:
     def _may_fit(self, question: Question, budget: int) -> bool:
         """Returns whether `fit` should try the whole question before it shortens the description.
 
-        A description with more characters than `budget` has tokens is probably too long. It is tried
-        only if the chat can be divided behind it, because it is then encoded once for all questions.
+        A description of more than `budget` characters is probably too long. It is tried only if
+        the chat can be divided behind it, because it is then encoded once for all its questions.
         """
         start, end = question.description
         if end - start <= budget:
