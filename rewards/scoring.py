@@ -293,10 +293,10 @@ def _other_rows(
 def _drop_wrong_places(
     places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[OutputLine]
 ) -> bool:
-    """Sets a row's place to -1 if the line at the place holds no verdict on the row. Returns
-    whether every other line has its row's id.
+    """Sets a row's entry in `places` to -1 if the line with this number holds no verdict on the
+    row. Returns whether every other line has its row's id.
 
-    places: the place of each row's line in `lines`, -1 for a row without a line. Is changed.
+    places: the number of each row's line in `lines`, -1 for a row without a line.
     """
     have_ids = True
     for number in np.flatnonzero(places >= 0):
@@ -340,7 +340,7 @@ def _in_rows_order(
     rows: Sequence[InputRow], lines: Sequence[OutputLine], places: PlaceNumbers
 ) -> Iterator[tuple[InputRow, OutputLine]]:
     """Yields each row with its line. The line's id is replaced by the row's id, which may have
-    changed since the line was written. places: the place of each row's line in `lines`.
+    changed since the line was written. places: the number of each row's line in `lines`.
     """
     for row, place in zip(rows, places, strict=True):
         yield row, {**lines[int(place)], "id": row.id}

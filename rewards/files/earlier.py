@@ -73,15 +73,17 @@ class Earlier:
         return places
 
     def places_of(self, marks: UnsignedIntegers) -> PlaceNumbers:
-        """Returns the place of each row's scored line, -1 for a row without a scored line. Of
-        several equal rows each gets a line of its own, as long as there are such lines.
+        """Returns for each row the number of its scored line, from 0, or -1 for a row without a
+        scored line. Of several equal rows each gets a line of its own, as long as there are such
+        lines.
+
+        marks: a number for the fingerprint of each row.
         """
         scored = np.flatnonzero(self._scored)
         places = indices_of_marks(self.marks[scored], marks)
-        # `indices_of_marks` counts the scored lines only. Its places are turned into places among
-        # all lines.
-        met = places >= 0
-        places[met] = scored[places[met]]
+        # These places count the scored lines only. They are turned into numbers of all lines.
+        has_line = places >= 0
+        places[has_line] = scored[places[has_line]]
         return places
 
     def knows(self, marks: UnsignedIntegers, ids: UnsignedIntegers) -> npt.NDArray[np.bool_]:

@@ -125,7 +125,7 @@ def answer_questions(
     """Returns the answers to the questions, in order. A Failure among the questions is returned in
     its place.
 
-        answered(judge.rate, questions, scale)
+        answer_questions(judge.rate, questions, scale)
 
     ask: called once as `ask(questions, *arguments)`, with only the questions that are no Failure.
     `ask` is called even if no question is left.

@@ -171,10 +171,10 @@ def question_of(
 
     Args:
         evidence: from `shown_evidence`.
-        probe: the same question as typed data.
+        probe: the same question as data, for judges that do not read prompts.
         before, after: the parts of the prompt around the template.
         template: the piece of the prompt with placeholders for the texts.
-        longest: the placeholder of the text that may be cut.
+        longest: the placeholder of the longest text, which alone may be cut.
         texts: the masked text for each placeholder. No masked text repeats a line of the prompt.
     """
     start, end = filled_places(template, **texts)[longest]

@@ -101,7 +101,9 @@ class _Frame:
         )
 
     def mention(self, head: str) -> Mention:
-        """Returns the name of an entity with this head as typed data."""
+        """Returns the name of an entity with this head, in the form for judges that read no
+        prompt.
+        """
         if self.parent is None:
             return Mention(head)
         link = Link(PART_OF, self.parent.mention)
@@ -110,7 +112,8 @@ class _Frame:
     def head(self, number: int, head: str, rank: int = 0) -> Candidate:
         """Returns a Candidate that names an entity by one of its heads.
 
-        number: the entity's number. rank: see Candidate.
+        number: the entity's number. rank: 0 for the head by which the entity is called first, 2 for
+        another head.
         """
         name = self.name(head)
         return Candidate(
@@ -329,13 +332,17 @@ def _by_relation(
 def _name_of_other(
     view: GraphView, number: int, answers: Mapping[int, EntityAnswer]
 ) -> tuple[str, Mention | None]:
-    """Returns the name of a relation's other entity, and the same name as typed data.
+    """Returns the name of a relation's other entity, and a Mention, the same name for judges that
+    read no prompt.
 
-    The data is None if the judge has found the other entity absent.
+    The Mention is None if the judge has found the other entity absent.
+
+    number: the other entity's number.
     """
     if number in answers:
         answer = answers[number]
-        return answer.identifier, answer.mention if answer.present else None
+        mention = answer.mention if answer.present else None
+        return answer.identifier, mention
     # The other entity has no answer yet. Its name is its text with the attribute of the earliest
     # sentence.
     entity = view.entities[number]

@@ -168,7 +168,9 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
 
 
 def _denials_to_ask(interview: Interview) -> Iterator[Component]:
-    """Yields the denied things about which the judge can be asked, see `Interview.can_tell`."""
+    """Yields the denied things about which the judge can be asked. A thing that the target denies
+    too needs no question.
+    """
     for number, denial in enumerate(interview.denials):
         if not interview.can_tell(denial):
             continue
@@ -225,8 +227,8 @@ def presence_question(
         component: the component in question.
         question: the text from `question_text`.
         published: whether in published mode.
-        shows_source: whether the typed data includes the source text and the component's places in
-            the source.
+        shows_source: whether the question's form for judges that read no prompt includes the source
+            text and the component's characters in the source.
     """
     if interview.pictures:
         return _picture_question(interview, component, question)

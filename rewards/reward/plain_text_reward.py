@@ -106,8 +106,10 @@ class PlainTextReward(Reward):
         return verdicts
 
     def _reads_answer(self, sample: Sample) -> bool:
-        """Returns whether an answer beside a description is read too, see `read_text`."""
-        if self.judged_part is not None:
+        """Returns whether a completion's answer in tags is read too, if the completion also has a
+        description in tags. Only a row with a question needs such an answer.
+        """
+        if self.judged_part is not None:  # the user has named the part, maybe the answer
             return True
         return self.of_questions and bool(sample.question)
 

@@ -178,7 +178,8 @@ def _has_equal_tokens(
     before: Sequence[str],
     behind: Sequence[str],
 ) -> bool:
-    """Returns whether prompts, divided at the place, have the same tokens in two parts as in one.
+    """Returns whether prompts, divided at `place`, have the same tokens in two parts as in one. The
+    place is before or behind the empty line after the description.
 
     before, behind: the characters to try directly before and behind the empty line. Every pair is
     tried.

@@ -294,7 +294,8 @@ def _has_other_unit(content: Sequence[str], reference: Sequence[str]) -> bool:
     """Returns whether the answer has a number of the reference with another unit: "5 m" for
     "5 km".
 
-    content, reference: see `contradicts_reference`.
+    content: base forms of the answer's words that count. reference: base forms of the reference's
+    words.
     """
     # If the answer has all words of the reference, the further words of the answer are dropped: a
     # further word could separate a number from its unit.

@@ -161,8 +161,10 @@ class Endpoint:
         """Returns one answer per request, in order, and the number of retries. While the server
         answers some requests, the next requests are encoded.
 
-        A request without an answer is a Failure: TIMEOUT after `seconds`, otherwise ERROR. path,
-        extras: see Call.
+        A request without an answer is a Failure: TIMEOUT after `seconds`, otherwise ERROR.
+
+        path: the path of the server's endpoint, below /v1/. extras: fields of each request that
+        some servers do not know.
         """
         largest = ANSWER_BYTES + BYTES_PER_TOKEN * requests.fields["max_tokens"]
         async with Client(

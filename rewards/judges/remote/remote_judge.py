@@ -253,7 +253,8 @@ class RemoteJudge(Judge):
         """Returns the request's fields that ask for log-probabilities, and further fields that not
         every server takes.
 
-        top: see Question. Raises ValueError for a scale that cannot be read from one token.
+        top: how many of the likeliest tokens a rating is read from, 0 for MAX_LOGPROBS. Raises
+        ValueError for a scale that cannot be read from one token.
         """
         for entry in scale:
             # On a scale from 1 to 10 the token "1" may be the beginning of "10".
@@ -434,7 +435,7 @@ class RemoteJudge(Judge):
         return Rating(probabilities, readable_share, cut, samples=len(read))
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns what `write` returns: greedy answers."""
+        """Returns an answer in words to each question, in order, by greedy decoding."""
         texts: dict[int, str | Failure] = {}
         paths = map(self._path, questions)
         for path, numbers in numbers_by_kind(paths).items():
