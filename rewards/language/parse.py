@@ -256,7 +256,8 @@ def _sentence_spans(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     offset = len(text) - len(text.lstrip())
     # The first sentence starts with the text, and the last ends with the text. So the sentences
     # also cover characters that the parser has not read.
-    borders = [offset, *(offset + start for start in starts[1:]), len(text)]
+    later_starts = [offset + start for start in starts[1:]]
+    borders = [offset, *later_starts, len(text)]
     places = []
     for start, end in pairwise(borders):
         sentence = text[start:end]

@@ -228,8 +228,8 @@ class Interview:
         if published or self.quotes_source or not is_sole:
             target = self.detailed_name(relation.object, answers, asked_relation=relation)
             return subject, target
-        # only this relation mentions the object, so the object's head is enough: other questions ask
-        # about the object's attributes
+        # only this relation mentions the object, so the object's head is enough: other questions
+        # ask about the object's attributes
         head = self.source.entities[relation.object].text
         return subject, (head, Mention(head))
 
