@@ -99,9 +99,12 @@ def placeholder_validator(*needed: Set[str], free: Set[str] = frozenset()) -> Af
     """
 
     def check(template: str) -> str:
+        """Returns the template unchanged, or raises ValueError if its placeholders are wrong."""
         placed = placeholders_of_template(template)
         for names in needed:
-            if names <= placed <= names | free:  # all of `names`, else only free ones
+            has_all = names <= placed
+            others = placed - names
+            if has_all and others <= free:
                 return template
         must = " or ".join(map(_in_sentence, needed))
         may = f" and may have {_in_sentence(free)}" if free else ""

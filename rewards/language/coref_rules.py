@@ -136,7 +136,8 @@ def _is_mention(word: Word) -> bool:
     if word.pos not in NOUN_TAGS:
         return False
     is_modifier = word.dep in ("amod", "nmod", "compound")
-    return not (is_modifier and word.head is not word and word.head.pos in NOUN_TAGS)
+    modifies_noun = is_modifier and word.head is not word and word.head.pos in NOUN_TAGS
+    return not modifies_noun
 
 
 def _is_plural(word: Word) -> bool:

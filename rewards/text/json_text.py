@@ -85,8 +85,10 @@ class _Container:
 
         `0.9` of `{"label": "a heron", "score": 0.9}` is about the record.
         """
+        # beside a sentence or a box, every number is about the record
         if self.has_sentence or self.has_place:
             return True
+        # beside another text, only `true` and a share such as 0.9 are
         return bool(self.texts and _OF_RECORD.fullmatch(value))
 
 

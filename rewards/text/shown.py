@@ -226,14 +226,14 @@ def parts_of(text: str) -> list[tuple[int, int, str]]:
     """
     parts = []
     for start, end, kind in _parts_without_calls(text):
-        at = start
+        rest = start  # where the text after the last call begins
         # a call within reasoning is reasoning
         if not kind:
             for begin, stop in calls_in(text, start, end):
-                parts.append((at, begin, ""))
+                parts.append((rest, begin, ""))
                 parts.append((begin, stop, TOOLS))
-                at = stop
-        parts.append((at, end, kind))
+                rest = stop
+        parts.append((rest, end, kind))
     return parts
 
 

@@ -197,6 +197,7 @@ def _dropped_ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int,
         end = start + sum(1 for _ in run)
         inner = text[start:end].strip()
         if kind and inner:
+            # `inner` begins at the run's first character that is no white space
             begin = text.index(inner[0], start)
             yield begin, begin + len(inner), kind
         start = end

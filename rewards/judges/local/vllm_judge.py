@@ -137,9 +137,8 @@ class VllmJudge(LocalJudge):
         # log-probabilities of the new engine after the check prompt, by token id
         self._at_start: dict[int, float] = {}
         self._failures: list[str] = []  # reasons, since the outermost `with` began
-        self._deadline_end = (
-            0.0  # the latest time for answers within this `with`, by the monotonic clock
-        )
+        # the latest time for answers within this `with`, by the monotonic clock
+        self._deadline_end = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -195,18 +195,21 @@ class TextIndex:
 
     def rating(self, probe: PresenceProbe) -> float:
         """Returns the rating of one question about this text, from 1 to 5."""
-        how, subjects = self.resolve(probe.mention)
+        rating_of_thing, subjects = self.resolve(probe.mention)
+        # The question is about the thing alone.
+        if probe.kind in ("entity", "denied"):
+            return rating_of_thing
         # A thing that the text does not mention has no attribute and no relation.
-        if probe.kind in ("entity", "denied") or how == ABSENT_RATING:
-            return how
+        if rating_of_thing == ABSENT_RATING:
+            return ABSENT_RATING
         words = lemmas_of_phrase(probe.words)
         # An attribute: if the mention may mean several things, the best rating counts.
         if probe.other is None:
             ratings = [self._detail_rating(number, words) for number in subjects]
             return max(ratings, default=self._rating_of_missing(words))
         # A relation.
-        how_other, objects = self.resolve(probe.other)
-        if how_other == ABSENT_RATING:
+        rating_of_other, objects = self.resolve(probe.other)
+        if rating_of_other == ABSENT_RATING:
             return ABSENT_RATING
         if subjects and objects:
             return self._relation_rating(subjects, objects, words)
@@ -312,8 +315,8 @@ class TextIndex:
         for word in name:
             described.append(self.partial.get(word, set()))
         whole = set.intersection(*described)
-        how = REWORDED_RATING if whole or name <= self.words else ABSENT_RATING
-        return how, sorted(whole)
+        rating = REWORDED_RATING if whole or name <= self.words else ABSENT_RATING
+        return rating, sorted(whole)
 
     def _detail_rating(self, number: int, words: frozenset[str]) -> float:
         """Returns a rating: whether the entity has this attribute, or is the subject of this

@@ -184,8 +184,8 @@ class Endpoint:
     async def _answer_at(
         self, call: Call, requests: StreamedRequests, place: int
     ) -> AnswerOrFailure:
-        """Takes the request at a place, and returns its answer. To take a request may encode a part
-        of all requests (StreamedRequests).
+        """Takes the request with the number `place` in the order of sending, and returns its
+        answer. To take a request may encode a part of all requests (StreamedRequests).
         """
         body = requests.take(place)
         if isinstance(body, Failure):

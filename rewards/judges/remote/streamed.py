@@ -44,8 +44,8 @@ class StreamedRequests:
         return len(self.questions)
 
     def take(self, place: int) -> dict[str, Any] | Failure:
-        """Returns the request at a place, or a Failure if its question cannot be encoded. Each
-        request can be taken once.
+        """Returns the request with the number `place` in the order of sending, from 0, or a Failure
+        if its question cannot be encoded. Each request can be taken once.
         """
         while place >= self._encoded_parts * QUESTIONS_AHEAD:
             self._encode_part()
