@@ -172,6 +172,7 @@ class _Scopes:
         # a subject does not need its verb: the man of "a man leaps" may be there without a leap
         if word.dep in SUBJECT_DEPS:
             needs = needs - {need_of(word.head, word)}
+            # with reach 1, an "or" makes the words below a verb alternatives, but not its subject
             if self.reach_of_or.get(word.head) == 1:
                 needs = needs - {ALTERNATIVES_NEED}
         # the table of "a cup or glass on a table" is no alternative

@@ -165,7 +165,9 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
             return True
     if things:
         return False
-    return not any(word.tag in ("PRP", "EX", *FINITE_VERB_TAGS) for word in words)
+    # without a pronoun, "there" and a verb, the piece is no clause
+    tags_of_clauses = ("PRP", "EX", *FINITE_VERB_TAGS)
+    return not any(word.tag in tags_of_clauses for word in words)
 
 
 def pieces_between_signs(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:

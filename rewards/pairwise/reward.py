@@ -334,7 +334,9 @@ class PairwiseReward(RowReward):
             groups: lists of contests without votes.
             evidence: the result of `shown_evidence`, by the number of a contest's sample.
         """
-        contests = [contest for group in groups for contest in group]
+        contests: list[Contest] = []
+        for group in groups:
+            contests += group
         questions = []
         for contest in contests:
             first, second = contest.texts

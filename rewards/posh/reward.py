@@ -403,7 +403,7 @@ class PoshReward(PlainTextReward):
         return verdicts
 
     def _verdict_on(self, row: ParsedRow, answers: RowAnswers, yes_rate: float | None) -> Verdict:
-        """Returns the verdict on a row with answers. yes_rate: None without decoys."""
+        """Returns the verdict on a row with answers. yes_rate: the decoys' mean score, or None."""
         failure = answers.failure
         if failure is not None:
             return Verdict(None, failure.status, note=failure.message)
@@ -554,7 +554,8 @@ def _views_by_graph(rows: Sequence[ParsedRow]) -> dict[int, GraphView]:
     """
     views: dict[int, GraphView] = {}
     for row in rows:
-        for graph in (row.graph, *(asking for asking, _ in row.references)):
+        asking = [graph for graph, _ in row.references]
+        for graph in (row.graph, *asking):
             if id(graph) not in views:
                 views[id(graph)] = view_graph(graph)
     return views

@@ -189,7 +189,7 @@ class _Latex:
             yield " ", start
             return end
         names_sign = len(sign) == 1 and not sign.isspace()
-        # "\tilde{n}" is, "\tilde" alone is not
+        # "\tilde{n}" is an accent, and "\tilde" alone is a sign
         is_accent = group is not None and name in _ACCENT_COMMANDS
         if names_sign and not is_accent:
             yield start, end, LATEX

@@ -115,6 +115,8 @@ def runs_of_prompts(prompts: Sequence[Prompt]) -> Iterator[Run]:
 
     prompts: sorted. The common beginning of prompts with pictures includes all their pictures. A
     common beginning of fewer than MIN_SHARED tokens counts as 0 for prompts without pictures.
+
+    The head of a prompt is its beginning up to the end of its last picture.
     """
     start = 0
     for _, block in groupby(prompts, key=_head_of):

@@ -199,7 +199,8 @@ class VllmJudge(LocalJudge):
         # Lock the GPUs of the engine: this rank's GPU, or all GPUs for a tensor-parallel engine.
         gpus = range(torch.cuda.device_count())
         if self.tensor_parallel <= 1:
-            gpus = gpus[rank_index() :][:1]
+            own = rank_index()
+            gpus = gpus[own : own + 1]  # empty without a GPU
         with one_at_a_time(gpus):
             free = free_memory()
             try:

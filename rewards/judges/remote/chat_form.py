@@ -79,8 +79,8 @@ class ChatForm:
         """Returns the question as a chat, and 0, the number of characters that were cut. The
         pictures stand before the text of the first user message, as in `transformers:` and `vllm:`.
 
-        Raises ValueError if no message is a user's, if a picture cannot be decoded, or if the
-        pictures are too large.
+        budget: not used, because the server cuts nothing. Raises ValueError if no message is a
+        user's, if a picture cannot be decoded, or if the pictures are too large.
         """
         parts = self._picture_parts(question.images)
         messages: list[dict[str, Any]] = []

@@ -561,8 +561,8 @@ def answer_in_words(answer: ServerAnswer) -> str:
     finish_reason 'length'".
     """
     words = safe_line(answer.text or "", SHOWN_ANSWER)
-    came = f"it answered {words!r}" if words else "it answered no text"
-    came += f", finish_reason {safe_line(str(answer.finish_reason), SHOWN_ANSWER)!r}"
+    clause = f"it answered {words!r}" if words else "it answered no text"
+    clause += f", finish_reason {safe_line(str(answer.finish_reason), SHOWN_ANSWER)!r}"
     if answer.reasoning:
-        came += ", and it wrote reasoning"
-    return came
+        clause += ", and it wrote reasoning"
+    return clause
