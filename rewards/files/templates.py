@@ -1,8 +1,8 @@
 """Prompt templates with placeholders `{name}`. If a value itself contains `{name}`, that text is
 not replaced.
 
-    fill("Is {what} there?", what="a {hat}")          # "Is a {hat} there?"
-    places("Is {what} there?", what="a hat")          # {"what": (3, 8)}
+    fill_template("Is {what} there?", what="a {hat}") # "Is a {hat} there?"
+    filled_places("Is {what} there?", what="a hat")   # {"what": (3, 8)}
     placeholders_of_template("Is {what} there?")      # {"what"}
 
 `{{name}}` is a placeholder too, because the published PoSh code formats one template twice.
@@ -75,7 +75,7 @@ def literal_lines(template: str) -> list[str]:
 class Wording(BaseModel):
     """A part of a file of prompts, checked by pydantic.
 
-    The fields are texts, often of the type `Annotated[str, takes({"what"})]`.
+    The fields are texts, often of the type `Annotated[str, placeholder_validator({"what"})]`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,7 +1,7 @@
 """Which words a reference must have so that a word of a text counts as a claim.
 
-    needs_of_words(words, denying(words))  # of "They removed a red circle.": "circle" needs
-    {{"remov"}}
+    needs_of_words(words, find_denying_words(words))
+    # of "They removed a red circle.": "circle" needs {{"remov"}}
 
 A text can name a thing without a claim that the picture has the thing: "think of a dog", "unlike a
 dog". No list has all such phrases, so the parse tree decides. The tree shows which words govern a
@@ -84,7 +84,7 @@ def needs_of_words(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Claim
     Clauses in the past count as claims only if the text claims nothing in the present.
 
     words: the whole text.
-    denies: the words of the text that deny (`denying`).
+    denies: the words of the text that deny (`find_denying_words`).
     """
     needs_of = needs_from_tree(words, denies, past=False)
     # a noun without UNMET_NEED is claimed in the present

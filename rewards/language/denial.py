@@ -1,8 +1,8 @@
 """The words that a text denies, and the things that the text states are absent: "no red circle", "a
 man without a hat", "no dog is here".
 
-    denies = denying(words)                 # "There is no red circle.": {the word "no"}
-    absences(words, denies, denied)         # [Denial("circle", ["red"], links=[], ...)]
+    denies = find_denying_words(words)            # "There is no red circle.": {the word "no"}
+    things_stated_absent(words, denies, denied)   # [Denial("circle", ["red"], links=[], ...)]
 
 A denying word denies the words that follow it and are below its head in the parse tree (claims.py).
 So "the dog is not red" denies "red" and not the dog. A clause may state only that its subject is

@@ -1,6 +1,6 @@
 """The base form of a word, found by rules without context.
 
-    lemmas("sits in the corners")      # {"sit", "in", "corner"}
+    lemmas_of_phrase("sits in the corners")      # {"sit", "in", "corner"}
 
 A base form need not be a real word: "rides" and "riding" give "rid". All forms of one word only
 have to give the same base form, because both sides of a comparison use these rules.

@@ -1,7 +1,7 @@
 """The parts of a text that another part frames: a heading, a quotation, a question mark, or a short
 piece that takes back other text.
 
-    framed(words)
+    framed_parts(words)
     # of "There is a dog. Scratch that.": the words of the first sentence need {"scratch", ...}
 
 A framed word counts as a claim only if a reference has the frame too. For this the frame gives the

@@ -1,7 +1,7 @@
 """Reduces a graph to the claims that references may support. A need of a word is a set of words. A
 word of the graph is removed if the references have no word of one of its needs (claims.py).
 
-    without_unmet_needs(graph, vocabulary(["There is a red circle in a corner."]))
+    without_unmet_needs(graph, vocabulary_of(["There is a red circle in a corner."]))
     # of "They removed a red circle": no circle, because the reference has no "removed"
 """
 

@@ -1,7 +1,7 @@
 """The words that a text does not assert: the text denies the words, asks about them, leaves them
 open by "or", or orders them.
 
-    read = unasserted(words, claims_of(words))
+    read = unasserted_words(words, claims_of(words))
     read.left_out, read.absent
     # "There is no red circle.": its words, and the denial of a red circle
     read.hanging                    # the needs of the other words that are in a frame (claims.py)

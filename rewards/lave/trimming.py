@@ -1,6 +1,6 @@
 """Cuts off the marks around an answer: white space, markup, quotes, tags and final punctuation.
 
-    trimmed("**-5**.", 0, 7)        # (2, 4): "-5"
+    trimmed_range("**-5**.", 0, 7)        # (2, 4): "-5"
 
 Signs with a meaning stay: a minus before a number, "*" and "+" of a name, and signs that are the
 whole answer.

@@ -1,6 +1,6 @@
 """Builds the question about one text, or about two texts in the given order.
 
-evidence = show(sample, "picture")                    # request, and pictures or context
+evidence = shown_evidence(sample, "picture")          # request, and pictures or context
 ask_pair(prompts, evidence, "one text", "another")    # a Question with the answers A, B and C
 ask_score(prompts, evidence, "a text")                # a Question with the answers 1 to 5
 """

@@ -1,6 +1,6 @@
 """Votes on pairs of texts. The judge sees each pair twice, in both orders.
 
-    votes = cast(judge, [asked_one_way, asked_the_other_way])[0]
+    votes = cast_votes(judge, [asked_one_way, asked_the_other_way])[0]
     votes.outcome  # 1, 0 or -1 for the pair's first text, None if a vote failed
 
 If a judge always prefers the first place, its two votes disagree. Votes that disagree make a tie,

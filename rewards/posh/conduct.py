@@ -2,7 +2,7 @@
 
     sheets = [AnswerSheet(Interview(sample=0, source=..., ...)), ...]
     # one sheet per direction (precision, recall) of each pair of texts
-    conduct(sheets, judge, mode="default")
+    ask_all_passes(sheets, judge, mode="default")
     sheets[0].entities[0].rating, sheets[0].details
 
 Pass 1 asks about entities that are not part of another entity. Pass 2 asks about parts, and names a

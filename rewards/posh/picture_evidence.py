@@ -3,7 +3,7 @@
     pictures, reasons = open_row_pictures(rows)
     sheet = picture_sheet(0, row, view, pictures[0], wording, 2.0)    # for conduct.py
     decoys = choose_decoys(rows, pictures)                            # things absent from a picture
-    believed(sheet, yes_rate=0.2)                                     # reduced ratings
+    less_yes_rate(sheet, yes_rate=0.2)                                # reduced ratings
 
 A judge of pictures tends to say yes: a thing that is not in the picture may still get a 4. Decoys
 measure this tendency. A decoy is a thing from another row's references, with its attributes ("brown

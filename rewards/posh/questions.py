@@ -3,10 +3,10 @@ functions.
 
     names_to_ask(sheet, parts=False)
     # passes 1 and 2: the possible names of each entity, the simplest first
-    details(sheet, published=False)  # pass 3: attributes, relations and denied things
+    components_of_pass_3(sheet, published=False)  # attributes, relations and denied things
     text = question_text(interview, component, published=False)  # "Does the TEXT mention ...?"
     presence_question(interview, component, text, published=False)
-    # the whole prompt with the target's text, and the same question as typed data
+    # the whole prompt with the target's text, and the same question as data
 
 conduct.py asks the questions. In default mode a name in a question has at most LONGEST_NAME
 characters.

@@ -114,7 +114,7 @@ class PoshReward(PlainTextReward):
         pipeline: the spaCy pipeline that parses the texts, or its name. None stands for the best
             installed pipeline.
         coref: "rules", "none", "maverick" or a function, see
-            `spanreward.rewards.language.describe`.
+            `coref_method` of rewards/language/coref.py.
         score: "precision", "recall" or "f1".
         name: the reward's name in logs.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent.

@@ -125,7 +125,7 @@ class RemoteReward(Reward):
     async def _health(self) -> Description | Refused | Busy:
         """Returns the server's description of its reward, or the reason why there is none.
 
-        Raises TimeoutError after CONNECT seconds.
+        Raises TimeoutError after CONNECT_TIMEOUT seconds.
         """
         async with (
             asyncio.timeout(CONNECT_TIMEOUT),

@@ -41,8 +41,8 @@ def shrink_parts(
 ) -> dict[str, float]:
     """Returns the parts, with each part that `lowest` names moved towards its lowest value.
 
-    `shrink({"clarity": 5.0}, 0.5, {"clarity": 1.0})` gives `{"clarity": 3.0}`: half of the distance
-    from 1 is left. Other parts stay unchanged.
+    `shrink_parts({"clarity": 5.0}, 0.5, {"clarity": 1.0})` gives `{"clarity": 3.0}`: half of the
+    distance from 1 is left. Other parts stay unchanged.
     """
     shrunk = dict(parts)
     for part in lowest.keys() & parts.keys():

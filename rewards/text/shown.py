@@ -1,7 +1,7 @@
 """Finds the answer in a model's text: without reasoning, turns of other speakers, and text after
 the answer's end.
 
-    blanked("<think>A cat?</think>A dog.</s>Human: Why?").strip()        # "A dog."
+    blank_unshown("<think>A cat?</think>A dog.</s>Human: Why?").strip()  # "A dog."
 
 Chat templates mark turns by control tokens such as "<|im_start|>user". Texts that were decoded
 without control tokens, and texts of base models, mark turns by plain words such as "User:". A plain

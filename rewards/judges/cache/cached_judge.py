@@ -32,8 +32,8 @@ from spanreward.rewards.judges.usage import Usage
 # - a rating is read in another way from log-probabilities or from a text (encoding/chat.py,
 #   remote/, function_judge.py, experimental/encoder_judge.py);
 # - a picture is converted in another way (rows/pictures.py).
-# Changes of MatchJudge need no new READING_VERSION, because its name has the VERSION of
-# match_judge.py.
+# Changes of MatchJudge need no new READING_VERSION, because its name has the
+# MATCH_VERSION of match_judge.py.
 READING_VERSION = 1
 
 

@@ -246,7 +246,7 @@ def _begin_word(tokens: list[Token], place: int) -> list[Token]:
 def hard_characters() -> tuple[str, ...]:
     """Returns two characters of every Unicode category, without white space and lone surrogates.
 
-    Tokenizers never get lone surrogates (`chat.encodable`).
+    Tokenizers never get lone surrogates (`chat.encodable_text`).
     """
     by_category: dict[str, list[str]] = {}
     for number in range(sys.maxunicode + 1):

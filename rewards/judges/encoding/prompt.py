@@ -1,9 +1,10 @@
 """Encodes questions and sorts the encodings, so that a model computes common beginnings once.
 
-questions = ready(questions)  # the images are now Pictures: RGB, upright, of limited size
+# the images become Pictures: RGB, upright, of limited size
+questions = with_converted_images(questions)
 batch = encode_batch(questions, encoder.prompt, budget)
 answers = batch.by_question(ask(batch.inputs))    # in the order of the questions
-for run in runs(sorted(prompts)):
+for run in runs_of_prompts(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
 """
 

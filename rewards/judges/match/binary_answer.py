@@ -24,7 +24,7 @@ from spanreward.rewards.language.lemmas import lemma_of_word
 from spanreward.rewards.language.words import HEDGE_WORDS, PICTURE_NOUNS, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
-# Words that alone answer no. The other words of NO, such as "not", deny the words beside them.
+# Words that alone answer no. The other NO_WORDS, such as "not", deny the words beside them.
 SAYING_NO = word_set("no nope nah false")
 # words that leave the answer open
 OPEN_WORDS = EVASIVE_WORDS | HEDGE_WORDS | word_set("might may could or if")
@@ -69,7 +69,7 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
     says_no = _has_word_of(NO_WORDS, first)
     if says_no and _has_word_of(YES_WORDS, first):
         return "", "it must say yes or no, not both"
-    # The first sign denies without a word of NO: "I doubt it".
+    # The first sign denies without one of the NO_WORDS: "I doubt it".
     if first.denied and not says_no:
         return "", "it denies or doubts what it says"
     word = "no" if first.denied else "yes"

@@ -1,7 +1,7 @@
 """Questions as chats, for /v1/chat/completions. Only in this form does a server get pictures.
 
     form = ChatForm(detail="high")
-    form.encode_batch(questions, UNBOUNDED).inputs[0].fields   # {"messages": [...]}
+    form.encode_batch(questions, UNBOUNDED_TOKENS).inputs[0].fields   # {"messages": [...]}
 
 The server turns the messages into tokens, and this package does not know which texts become control
 tokens. Therefore a space is added after every `<` and `[` of the messages, which breaks up control

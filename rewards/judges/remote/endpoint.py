@@ -2,7 +2,7 @@
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
     requests = StreamedRequests(questions, encode, {"model": "m", "max_tokens": 1})
-    answers, retries = run(endpoint.ask("completions", requests, {}, seconds=300.0))
+    answers, retries = run_coroutine(endpoint.ask("completions", requests, {}, seconds=300.0))
 
 client.py decides which requests are repeated, answer.py reads the answers, and request_form.py
 learns from refusals which form the server accepts. docs/judges.md#servers describes all this for
@@ -128,8 +128,8 @@ class Endpoint:
         """Returns the model's entry in the server's list, or a Failure.
 
         The result is a Failure if the list lacks the model, or if the server is away, busy,
-        untrusted, or slower than CONNECT seconds. A server without a list may still serve the
-        model. Then an entry is made up, with the url as the origin of the weights.
+        untrusted, or slower than CONNECT_TIMEOUT seconds. A server without a list may still serve
+        the model. Then an entry is made up, with the url as the origin of the weights.
         """
         models = f"{self.url}{self._bases[0]}/models"
         try:
@@ -311,7 +311,7 @@ def failure_of_refusal(url: str, refused: Refused) -> Failure:
 
 
 def failure_of_busy(url: str, busy: Busy) -> Failure:
-    """Returns the Failure of a request that was Busy in all ATTEMPTS attempts, or for which the
+    """Returns the Failure of a request that was Busy in all MAX_ATTEMPTS attempts, or for which the
     server asks to wait longer than the client does.
     """
     if busy.patient:

@@ -130,7 +130,7 @@ class ServerJudge(RemoteJudge):
 
     def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
         """Returns the most tokens that a question may have: the server's limit without `reserve`,
-        or UNBOUNDED if the server reports no limit.
+        or UNBOUNDED_TOKENS if the server reports no limit.
         """
         # Only a question with a description can be cut. If no question has a description, the
         # server is not asked for its limit.

@@ -100,7 +100,7 @@ def test_the_cache_folder() -> None:
 
 
 def test_knowing_the_folder_costs_no_model_library() -> None:
-    code = "import sys; from spanreward.rewards.files import CACHE; print('transformers' in sys.modules)"
+    code = "import sys; from spanreward.rewards.files import CACHE_FOLDER; print('transformers' in sys.modules)"
     command = [sys.executable, "-c", code]
     assert subprocess.check_output(command, text=True, timeout=120).strip() == "False"
 
