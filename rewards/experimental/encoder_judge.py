@@ -440,8 +440,8 @@ def token_supports(read: Sequence[Window]) -> TokenSupport:
             if start < end:  # some tokenizers have tokens without characters
                 by_piece = answers.setdefault(place, defaultdict(list))
                 by_piece[window.piece].append(right)
-    # The mean over the windows with the same piece, and the highest mean of all pieces (see the top
-    # of this file).
+    # The mean over the windows with the same piece of the target, and the highest mean of all
+    # pieces: one piece that supports the token is enough.
     tokens: TokenSupport = {}
     for place, by_piece in answers.items():
         means = [sum(rights) / len(rights) for rights in by_piece.values()]

@@ -109,7 +109,7 @@ def lone_stars(text: str) -> set[int]:
         if is_within_word and (before.isdigit() or after.isdigit()):
             lone.add(start)  # "2**3"
         elif before and not before.isspace() and opened[size]:
-            lone.discard(opened[size].pop())
+            lone.discard(opened[size].pop())  # this run closes a pair, and both runs are markup
         else:
             if after and not after.isspace():
                 opened[size].append(start)

@@ -278,7 +278,10 @@ class RemoteJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns what `rate` returns. Raises ValueError for entries of several tokens."""
+        """Returns a rating or a Failure for each question, in order.
+
+        Raises ValueError for a scale that cannot be read from one token.
+        """
         forms: list[tuple[str, int]] = []
         for question in questions:
             forms.append((self._path(question), question.top))
