@@ -261,7 +261,7 @@ def _marks_and_ids(
     """Returns (marks, ids): a number of 8 bytes for each row's fingerprint, and one for its id.
 
     A row that cannot be read has the fingerprint "". columns: whether the fingerprint covers the
-    row's other columns too, see `sample_fingerprint`.
+    row's other columns too, which only metrics of users read.
     """
     marks = array("Q")
     ids = array("Q")

@@ -106,7 +106,11 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
 
 
 def find_placeholders(text: str) -> list[Placeholder]:
-    """Returns the text's placeholders, in order."""
+    """Returns the text's placeholders, in order.
+
+    A placeholder may be several tokens: <|vision_start|><|image_pad|><|vision_end|> is one picture.
+    The first and the last of these are its frame.
+    """
     matches: list[Placeholder] = []
     for match in PLACEHOLDER.finditer(text):
         token = match.group()
