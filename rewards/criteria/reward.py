@@ -145,7 +145,7 @@ class CriteriaReward(JudgedReward):
         """
         if self.form == "pairwise":
             votes = _votes_module()
-            verdicts: list[RawVerdict] = votes.vote(
+            verdicts: list[RawVerdict] = votes.verdicts_by_vote(
                 self.judge, self.prompts, self.pair, rows, shown
             )
             return verdicts
