@@ -261,7 +261,7 @@ def _marks_and_ids(
     """Returns (marks, ids): a number of 8 bytes for each row's fingerprint, and one for its id.
 
     A row that cannot be read has the fingerprint "". columns: whether the fingerprint covers the
-    row's other columns too, see `sample_fingerprint`.
+    row's other columns too, which only metrics of users read.
     """
     marks = array("Q")
     ids = array("Q")
@@ -293,10 +293,10 @@ def _other_rows(
 def _drop_wrong_places(
     places: PlaceNumbers, rows: Sequence[InputRow], lines: Sequence[OutputLine]
 ) -> bool:
-    """Sets a row's place to -1 if the line at the place holds no verdict on the row. Returns
-    whether every other line has its row's id.
+    """Sets a row's entry in `places` to -1 if the line with this number holds no verdict on the
+    row. Returns whether every other line has its row's id.
 
-    places: the place of each row's line in `lines`, -1 for a row without a line. Is changed.
+    places: the number of each row's line in `lines`, -1 for a row without a line.
     """
     have_ids = True
     for number in np.flatnonzero(places >= 0):
@@ -314,7 +314,8 @@ def _append_chunk(
 ) -> None:
     """Appends a line for each row of a judged chunk to the output, and sets the rows' places.
 
-    file, lines: the output. marks: the marks of all rows. places: the place of each row's line. Is
+    file: the output, open for writing. lines: the output's lines for reading. marks: a number for
+    each row's fingerprint. places: the number of each row's line in the output. `places` is
     changed.
     """
     texts: list[str] = []
@@ -339,7 +340,7 @@ def _in_rows_order(
     rows: Sequence[InputRow], lines: Sequence[OutputLine], places: PlaceNumbers
 ) -> Iterator[tuple[InputRow, OutputLine]]:
     """Yields each row with its line. The line's id is replaced by the row's id, which may have
-    changed since the line was written. places: the place of each row's line in `lines`.
+    changed since the line was written. places: the number of each row's line in `lines`.
     """
     for row, place in zip(rows, places, strict=True):
         yield row, {**lines[int(place)], "id": row.id}

@@ -2,7 +2,8 @@
 100,000 rows take only 0.8 MB.
 
     marks = mark_numbers(["0123456789abcdef", "row 7"])
-    matched(mark_numbers(["b", "a", "a"]), mark_numbers(["a", "c", "a", "a"]))    # [1, -1, 2, -1]
+    sought = mark_numbers(["a", "c", "a", "a"])
+    indices_of_marks(mark_numbers(["b", "a", "a"]), sought)      # [1, -1, 2, -1]
 
 Among n different texts, the chance that any two have the same number is about n * n / 2 ** 65. The
 fingerprints of rows have the same chance.

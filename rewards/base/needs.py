@@ -1,7 +1,7 @@
 """Error messages for a missing package of an extra, and for a TRL that cannot be imported. This
 module imports no package of an extra.
 
-lacking("the judge vllm:smollm2", error)
+missing_package_sentence("the judge vllm:smollm2", error)
 # "... needs torch, which is not installed: pip install ..."
 """
 

@@ -2,7 +2,7 @@ r"""Prints texts of rows, judges and servers so that a terminal shows their cont
 escapes, and never obeys a control character.
 
 Terminal(stderr=True).print("\x1b[2Ja kite")        # \x1b[2Ja kite
-leave(f"spanreward: {error}")                       # ends the process with one sentence
+exit_with_message(f"spanreward: {error}")           # ends the process with one sentence
 """
 
 import logging

@@ -1,8 +1,10 @@
 """Reads a value of a row, in any layout that datasets use for texts, as a tuple of texts.
 
-    texts("A red circle.", "reference")  # ("A red circle.",)
-    texts("['surfing', 'surf']", "answers")  # ("surfing", "surf"), as pandas writes lists into CSV
-    people([{"answer": "2", "answer_id": 1}], "answers")    # ("2",), as VQA datasets write answers
+    texts_of_value("A red circle.", "reference")  # ("A red circle.",)
+    # a list as pandas writes it into CSV
+    texts_of_value("['surfing', 'surf']", "answers")  # ("surfing", "surf")
+    # answers as VQA datasets write them
+    answers_of_people([{"answer": "2", "answer_id": 1}], "answers")  # ("2",)
 
 `texts_of_value` and `answers_of_people` return () for a missing or blank value: None, NaN, "". For
 a value of another type, such as a number, the functions raise ValueError with the column's name. A

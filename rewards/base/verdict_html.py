@@ -1,8 +1,9 @@
 """Draws a text as HTML in which each word has the colour of its score.
 
-    segments("A red circle.", verdict.spans)
+    text_segments("A red circle.", verdict.spans)
     # [Segment(0, 2, "A ", None, ()), Segment(2, 5, "red", 0.0, ...), ...]
-    render("verdict.html.jinja", verdict=verdict, text="A red circle.", reference=None)  # escaped
+    # the page, with all texts escaped
+    render_template("verdict.html.jinja", verdict=verdict, text="A red circle.", reference=None)
 
 Offsets count code points, like the indices of Python's texts. Each colour comes with an underline
 style of its own, so readers who cannot see the colours can tell the scores apart.

@@ -1,8 +1,8 @@
 """Interval of a mean over prompts and training seeds, where prompts and seeds are random samples.
 
-estimate = crossed(differences, clusters)      # our scores minus theirs, shape (seeds, prompts)
+estimate = crossed_estimate(differences, clusters)  # our minus their scores, (seeds, prompts)
 estimate.low, estimate.high, estimate.p
-holm([0.01, 0.04, 0.03])  # [0.03, 0.06, 0.06]: p-values that are adjusted for three tests
+holm_adjusted([0.01, 0.04, 0.03])  # [0.03, 0.06, 0.06]: p-values that are adjusted for three tests
 """
 
 from collections.abc import Sequence

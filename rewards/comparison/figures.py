@@ -1,8 +1,8 @@
 """Writes numbers and intervals as text, for tables and pages. None and nan are written as "-".
 
-number(0.0412)                              # "0.041"
-interval(0.02, 0.06)                        # "[0.020, 0.060]"
-estimate(0.04, 0.02, 0.06, sign="+")        # "+0.040 [0.020, 0.060]"
+number_text(0.0412)                         # "0.041"
+interval_text(0.02, 0.06)                   # "[0.020, 0.060]"
+estimate_text(0.04, 0.02, 0.06, sign="+")   # "+0.040 [0.020, 0.060]"
 """
 
 import math

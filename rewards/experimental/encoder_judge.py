@@ -208,7 +208,9 @@ class EncoderJudge(Judge):
 
     @torch.inference_mode()
     def _classify(self, tokenizer: Any, model: Any, batch: Sequence[Window]) -> None:
-        """Runs the model on some windows, and sets their `right`."""
+        """Runs the model on some windows, and sets `right` of each window: the probability, for
+        each token, that the target supports the token.
+        """
         inputs = [window.inputs for window in batch]
         padded = tokenizer.pad(inputs, return_tensors="pt").to(model.device)
         logits = model(**padded).logits.float()  # (windows, tokens, labels)
@@ -218,8 +220,11 @@ class EncoderJudge(Judge):
             window.right = row[: len(window.places)]  # without the padding, on the right
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns, for a PhraseProbe, the phrase that the metric's own rule gives. Any other
-        question is a Failure (UNPARSED).
+        """Returns an answer per question. This judge cannot write, so most answers are a Failure
+        (UNPARSED).
+
+        The exception is a question for the name of a thing (PhraseProbe), which has an answer that
+        the metric makes by a rule.
         """
         refused = Failure(Status.UNPARSED, "the encoder judge writes no text")
         texts: list[str | Failure] = []
@@ -240,8 +245,10 @@ def _rate_phrase(probe: PresenceProbe, tokens: TokenSupport, scale: Sequence[str
     chosen: list[float] = []
     for (start, end), probability in tokens.items():
         # A token that is partly inside the phrase counts.
-        if any(start < place_end and place < end for place, place_end in probe.places):
-            chosen.append(probability)
+        for phrase_start, phrase_end in probe.places:
+            if start < phrase_end and phrase_start < end:
+                chosen.append(probability)
+                break
     if not chosen:
         chosen = list(tokens.values())
     support = 0.0
@@ -433,8 +440,8 @@ def token_supports(read: Sequence[Window]) -> TokenSupport:
             if start < end:  # some tokenizers have tokens without characters
                 by_piece = answers.setdefault(place, defaultdict(list))
                 by_piece[window.piece].append(right)
-    # The mean over the windows with the same piece, and the highest mean of all pieces (see the top
-    # of this file).
+    # The mean over the windows with the same piece of the target, and the highest mean of all
+    # pieces: one piece that supports the token is enough.
     tokens: TokenSupport = {}
     for place, by_piece in answers.items():
         means = [sum(rights) / len(rights) for rights in by_piece.values()]

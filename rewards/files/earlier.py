@@ -61,26 +61,29 @@ class Earlier:
     def places_of_no_row(self, marks: UnsignedIntegers, ids: UnsignedIntegers) -> list[int]:
         """Returns the places of the scored lines that belong to no row of this run.
 
-        marks, ids: of the rows of this run. A line belongs to a row if its fingerprint or its id is
-        among these numbers.
+        marks: a number for the fingerprint of each row of this run. ids: a number for the id of
+        each row. A line belongs to a row if its fingerprint or its id has one of these numbers.
         """
         fingerprints = np.concatenate((marks, ids))
         has_mark = np.isin(self.marks, fingerprints)
         has_id = np.isin(self.ids, fingerprints)
-        of_no_row = self._scored & ~(has_mark | has_id)
+        belongs_to_row = has_mark | has_id
+        of_no_row = self._scored & ~belongs_to_row
         places: list[int] = np.flatnonzero(of_no_row).tolist()
         return places
 
     def places_of(self, marks: UnsignedIntegers) -> PlaceNumbers:
-        """Returns the place of each row's scored line, -1 for a row without a scored line. Of
-        several equal rows each gets a line of its own, as long as there are such lines.
+        """Returns for each row the number of its scored line, from 0, or -1 for a row without a
+        scored line. Of several equal rows each gets a line of its own, as long as there are such
+        lines.
+
+        marks: a number for the fingerprint of each row.
         """
         scored = np.flatnonzero(self._scored)
         places = indices_of_marks(self.marks[scored], marks)
-        # `indices_of_marks` counts the scored lines only. Its places are turned into places among
-        # all lines.
-        met = places >= 0
-        places[met] = scored[places[met]]
+        # These places count the scored lines only. They are turned into numbers of all lines.
+        has_line = places >= 0
+        places[has_line] = scored[places[has_line]]
         return places
 
     def knows(self, marks: UnsignedIntegers, ids: UnsignedIntegers) -> npt.NDArray[np.bool_]:

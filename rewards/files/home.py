@@ -1,7 +1,7 @@
 """Writes out the home folder in the paths of a recipe or a command line: `~/x`, as in shells.
 
-    expanded("~/judges/people")             # "/home/me/judges/people"
-    expanded("rewards.0.judge=encoder:~/people+match")
+    expand_home("~/judges/people")          # "/home/me/judges/people"
+    expand_home("rewards.0.judge=encoder:~/people+match")
     expanded_within({"prompts": "~/prompts.yaml", "top": 20})
 
 A shell expands `~` only at the beginning of a word, and transformers expands `~` by itself. Without

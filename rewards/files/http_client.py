@@ -2,7 +2,7 @@
 
     server = Server.checked("http://127.0.0.1:8000/v1", "the judge's url")
     server.network(connections=32)  # an httpx client; judges/remote/client.py asks through it
-    legible(content)                # one line, without the key
+    safe_line(content)              # one line, without the key
 
 The key is read at each call: from SPANREWARD_API_KEY, or for OpenAI's own host from OPENAI_API_KEY.
 """

@@ -28,20 +28,20 @@ def check_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -
     """Raises ValueError for an output that is the same file as an input or another output, even
     under another path or through a link. None stands for a file that is not used.
     """
-    met: dict[Any, str] = {}  # by file: its role in the command
+    roles: dict[Any, str] = {}  # the role in the command of each file, by the file's identity
     for path in inputs:
         if path:
-            met[_identity_of(path)] = "an input"
+            roles[_identity_of(path)] = "an input"
     for path in outputs:
         if not path:
             continue
-        place = _identity_of(path)
-        if place in met:
+        identity = _identity_of(path)
+        if identity in roles:
             raise ValueError(
-                f"{path} is {met[place]} of this command, which would be lost: choose another "
+                f"{path} is {roles[identity]} of this command, which would be lost: choose another "
                 "output."
             )
-        met[place] = "another output"
+        roles[identity] = "another output"
 
 
 def _identity_of(path: Path) -> Any:

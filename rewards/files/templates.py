@@ -1,8 +1,8 @@
 """Prompt templates with placeholders `{name}`. If a value itself contains `{name}`, that text is
 not replaced.
 
-    fill("Is {what} there?", what="a {hat}")          # "Is a {hat} there?"
-    places("Is {what} there?", what="a hat")          # {"what": (3, 8)}
+    fill_template("Is {what} there?", what="a {hat}") # "Is a {hat} there?"
+    filled_places("Is {what} there?", what="a hat")   # {"what": (3, 8)}
     placeholders_of_template("Is {what} there?")      # {"what"}
 
 `{{name}}` is a placeholder too, because the published PoSh code formats one template twice.
@@ -75,7 +75,7 @@ def literal_lines(template: str) -> list[str]:
 class Wording(BaseModel):
     """A part of a file of prompts, checked by pydantic.
 
-    The fields are texts, often of the type `Annotated[str, takes({"what"})]`.
+    The fields are texts, often of the type `Annotated[str, placeholder_validator({"what"})]`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -99,9 +99,12 @@ def placeholder_validator(*needed: Set[str], free: Set[str] = frozenset()) -> Af
     """
 
     def check(template: str) -> str:
+        """Returns the template unchanged, or raises ValueError if its placeholders are wrong."""
         placed = placeholders_of_template(template)
         for names in needed:
-            if names <= placed <= names | free:  # all of `names`, else only free ones
+            has_all = names <= placed
+            others = placed - names
+            if has_all and others <= free:
                 return template
         must = " or ".join(map(_in_sentence, needed))
         may = f" and may have {_in_sentence(free)}" if free else ""

@@ -3,7 +3,7 @@ the questions to the judge.
 
     prompts = load_harmonic_prompts()
     # the picture or context, for criteria that see it
-    evidence = show(sample, "ic", prompts.tasks["ic"], "picture")
+    evidence = shown_parts(sample, "ic", prompts.tasks["ic"], "picture")
     # a Question about the text; with sentence=(0, 14), a Question about one sentence
     ask_rating(prompts.layout, criterion, evidence, text)
     chosen_criteria(prompts, None)                            # the paper's five criteria

@@ -92,7 +92,8 @@ def sentence_credit(
 ) -> list[dict[str, float]]:
     """Returns, for each sentence, the credit by criterion (formulas at the top of this file).
 
-    ratings: for each of at least two sentences, the mean rating by each criterion, 1 to 5.
+    ratings: for each of at least two sentences, the mean rating by each criterion, 1 to 5. adds:
+    the criteria in which sentences add up, such as "completeness".
     """
     count = len(ratings)
     credits: list[dict[str, float]] = [{} for _ in ratings]
@@ -102,8 +103,10 @@ def sentence_credit(
         average = sum(of_sentences) / count
         for credit, rating in zip(credits, of_sentences, strict=True):
             if criterion not in adds:
+                # how much the average falls without the sentence
                 share = (rating - average) / (count - 1)
             elif achieved:
+                # the sentence's part of the text's rating above 1
                 share = (whole.means[criterion] - 1) * (rating - 1) / achieved
             else:  # every sentence is rated 1, so no sentence adds to the text's rating
                 share = 0.0

@@ -125,7 +125,7 @@ def answer_questions(
     """Returns the answers to the questions, in order. A Failure among the questions is returned in
     its place.
 
-        answered(judge.rate, questions, scale)
+        answer_questions(judge.rate, questions, scale)
 
     ask: called once as `ask(questions, *arguments)`, with only the questions that are no Failure.
     `ask` is called even if no question is left.
@@ -423,6 +423,7 @@ def _rate_distinct(rate: Callable[..., Any]) -> Callable[..., Any]:
     def rate_distinct(
         self: Judge, questions: Sequence[Question], scale: Sequence[str] = RATING_SCALE
     ) -> list[Rating | Failure]:
+        # `rate` is the judge's own method, with the scale of this call
         def rate_these(distinct: Sequence[Question]) -> Sequence[Rating | Failure]:
             return rate(self, distinct, scale)
 

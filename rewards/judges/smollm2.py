@@ -29,8 +29,8 @@ def smollm2_folder() -> Path:
         packaged = _packaged_file()
         CACHE_FOLDER.mkdir(parents=True, exist_ok=True)
         # The model is written to a temporary folder and then renamed, so no other process reads a
-        # folder that is half written. The temporary folder is in CACHE, because a rename in one
-        # step works only on one disk.
+        # folder that is half written. The temporary folder is in CACHE_FOLDER, because a rename in
+        # one step works only on one disk.
         with tempfile.TemporaryDirectory(prefix="smollm2-", dir=CACHE_FOLDER) as unfinished:
             _convert_model(packaged, Path(unfinished, "smollm2"))
             with suppress(OSError):  # another process has made the same folder meanwhile

@@ -309,7 +309,7 @@ class _Reader:
         """
         gap = _GAP_IN_LINE.match(text, end)[0]  # type: ignore[index]  # it matches everywhere
         following = end + len(gap)
-        # False: "80%" is no rating, and "5?" is not a sure rating
+        # False: "80%" is no rating, and "5?" is not certain
         if any(sign in gap for sign in "?%+=/<>~"):
             return False
         # True: the line or the sentence ends after "4" or "4."

@@ -1,7 +1,7 @@
 """Normal forms of answers, so that two spellings of one answer compare as equal.
 
-    normalise("Two dogs.")          # "2 dogs"
-    normalise("dont know, maybe")   # "don't know maybe"
+    normalise_answer("Two dogs.")   # "2 dogs"
+    normalise_answer("dont know, maybe")    # "don't know maybe"
     answer_words("The café's dogs") # ["cafe", "dogs"]
 
 `normalise_answer` follows the official VQA evaluation. `answer_words` gives the words for looser

@@ -404,7 +404,12 @@ def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> 
 
 
 def _connects_operands(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
-    """Whether an operator connects the operand on its left with the lexeme on its right."""
+    """Whether an operator connects the operand on its left with the lexeme on its right, as "-" in
+    "5 - 3".
+
+    left: the token before the sign. It is open if its own operand is still missing, as after "y =".
+    behind: the lexemes after the sign, at most two.
+    """
     if not behind:
         return False
     following = behind[0]

@@ -1,7 +1,7 @@
 """Which words a reference must have so that a word of a text counts as a claim.
 
-    needs_of_words(words, denying(words))  # of "They removed a red circle.": "circle" needs
-    {{"remov"}}
+    needs_of_words(words, find_denying_words(words))
+    # of "They removed a red circle.": "circle" needs {{"remov"}}
 
 A text can name a thing without a claim that the picture has the thing: "think of a dog", "unlike a
 dog". No list has all such phrases, so the parse tree decides. The tree shows which words govern a
@@ -84,7 +84,7 @@ def needs_of_words(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Claim
     Clauses in the past count as claims only if the text claims nothing in the present.
 
     words: the whole text.
-    denies: the words of the text that deny (`denying`).
+    denies: the words of the text that deny (`find_denying_words`).
     """
     needs_of = needs_from_tree(words, denies, past=False)
     # a noun without UNMET_NEED is claimed in the present
@@ -172,6 +172,7 @@ class _Scopes:
         # a subject does not need its verb: the man of "a man leaps" may be there without a leap
         if word.dep in SUBJECT_DEPS:
             needs = needs - {need_of(word.head, word)}
+            # with reach 1, an "or" makes the words below a verb alternatives, but not its subject
             if self.reach_of_or.get(word.head) == 1:
                 needs = needs - {ALTERNATIVES_NEED}
         # the table of "a cup or glass on a table" is no alternative
@@ -217,17 +218,23 @@ def begins_sentence(word: Word) -> bool:
 
 
 def needs_from_tree(words: Sequence[Word], denies: Set[Word], past: bool) -> dict[Word, ClaimNeeds]:
-    """Returns the needs of each word that follow from the parse tree (see `needs_of_words`).
+    """Returns the needs of each word that follow from the parse tree.
 
-    past: whether clauses in the past count as claims too.
+    A need is a set of base forms. A word is a claim only if a reference has a word of each need.
+
+    denies: the words that deny, such as "not". past: whether clauses in the past count as claims
+    too.
     """
     scopes = _Scopes(words, denies, past)
     needs_of = {word: scope.needs for word, scope in scopes.by_word.items()}
-    # needs of the word itself, which the words below may not have
+    # a scope has the needs that a word shares with the words below it in the tree; these two needs
+    # are of the word alone
     for word in words:
-        if word in scopes.reach_of_or:
+        is_alternative = word in scopes.reach_of_or
+        is_denied = scopes.by_word[word].denied_from <= word.index
+        if is_alternative:
             needs_of[word] |= {ALTERNATIVES_NEED}
-        if scopes.by_word[word].denied_from <= word.index:
+        if is_denied:
             needs_of[word] |= {DENIED_NEED}
     return needs_of
 
@@ -317,7 +324,7 @@ def preposition_needs(preposition: Word) -> Iterator[frozenset[str]]:
     text = preposition.text.lower()
     # "a painting of a dog", and not "a group of dogs"
     of_noun = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
-    # "devoid of dogs", and not "next to a dog"
+    # a preposition that a word before it leads: "devoid of dogs", and not "next to a dog"
     follows_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
     of_lead = follows_lead and head.lemma not in OWN_LEADS
     if text not in PLACE_WORDS:
@@ -447,7 +454,8 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
 def may_take_back(word: Word) -> bool:
     """Whether a word may take back its verb or noun: "hardly", "once", "zero"."""
     text = word.text.lower()
-    if text in ADVERBS or (text in DENYING_WORDS and word.dep == "intj"):  # "no, it is red"
+    is_answer = text in DENYING_WORDS and word.dep == "intj"  # "no, it is red"
+    if text in ADVERBS or is_answer:
         return False
     if word.dep == "nummod":
         return text in ("zero", "0")

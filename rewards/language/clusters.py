@@ -28,10 +28,13 @@ class References:
 
 
 def words_of_clusters(words: Sequence[Word], clusters: Sequence[Cluster]) -> References:
-    """Returns the words of each cluster. A word is in at most one cluster.
+    """Returns the words of each cluster, and the cluster of each word.
 
-    If several mentions contain a word, the shortest mention decides. The first of equally short
-    mentions decides.
+    If several mentions contain a word, the cluster of the shortest mention gets the word. The first
+    of equally short mentions decides.
+
+    The "left" of each "our left" gets the cluster "left" as its cluster, and "right" the same way.
+    If a mention contains such a word, the mention's cluster keeps it in `words_of` as well.
 
     Raises ValueError for a mention outside the text.
     """
@@ -56,7 +59,7 @@ def words_of_clusters(words: Sequence[Word], clusters: Sequence[Cluster]) -> Ref
     for index in sorted(references.cluster_of):
         word_cluster = references.cluster_of[index]
         references.words_of.setdefault(word_cluster, []).append(index)
-    # every "our left" means the same place, so this overrides the mentions
+    # every "our left" means the same place, so `cluster_of` is overridden here
     for before, word in pairwise(words):
         if before.text.lower() != "our":
             continue

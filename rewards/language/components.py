@@ -96,7 +96,8 @@ class _Finder:
 
     Attributes:
         adjectival: the indices of the nouns that describe other nouns ("oak" in "oak table").
-        hyphenated: for each hyphenated word its anchor, with its other words.
+        hyphenated: the other parts of each hyphenated word, by its anchor: "snow-covered" is
+            "covered" with ["snow", "-"].
         anchors: the words of the sentence that may head a component: all words except those other
             words of hyphenated words.
         components: the components so far.
@@ -122,8 +123,10 @@ class _Finder:
                 yield word
 
     def _add(self, kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> Component:
-        """Adds a component of the anchor and of those absorbed words that are in no other component
-        yet.
+        """Adds a component of the anchor and the absorbed words, and returns the component.
+
+        An anchor of a hyphenated word brings its other parts: "covered" brings "snow" and "-". An
+        absorbed word is left out if it is in a component already, or if it is such an other part.
         """
         members = [anchor, *self.hyphenated.get(anchor, ())]
         for word in absorbed:
@@ -282,12 +285,14 @@ def _hyphenated_words(words: Sequence[Word]) -> dict[Word, list[Word]]:
 
 
 def _anchor_of(run: Sequence[Word]) -> Word:
-    """Returns the last word of a run whose head is outside the run. If all heads are inside,
-    returns the last word.
+    """Returns the word that stands for a hyphenated word in the parse tree: "covered" for
+    "snow-covered". If several words of the run have their head outside the run, this is the last of
+    them. If no word has, this is the last word.
 
     run: the words and hyphens of one hyphenated word.
     """
     for word in reversed(run):
-        if word.head not in run or word.head is word:
+        is_root = word.head is word  # the head of a sentence is its own head
+        if is_root or word.head not in run:
             return word
     return run[-1]

@@ -60,8 +60,10 @@ class _Thing:
 
         kind: a value of PRONOUNS, such as "male".
         """
-        if kind == "plural" or self.plural:
-            return kind == "plural" and self.plural
+        # "they" refers to several things only, and any other pronoun to one thing only
+        wants_plural = kind == "plural"
+        if wants_plural or self.plural:
+            return wants_plural and self.plural
         if kind == "thing":
             return self.lemma not in ALL_PERSONS
         other = FEMALE_NOUNS if kind == "male" else MALE_NOUNS
@@ -134,7 +136,8 @@ def _is_mention(word: Word) -> bool:
     if word.pos not in NOUN_TAGS:
         return False
     is_modifier = word.dep in ("amod", "nmod", "compound")
-    return not (is_modifier and word.head is not word and word.head.pos in NOUN_TAGS)
+    modifies_noun = is_modifier and word.head is not word and word.head.pos in NOUN_TAGS
+    return not modifies_noun
 
 
 def _is_plural(word: Word) -> bool:

@@ -1,8 +1,8 @@
 """The words that a text denies, and the things that the text states are absent: "no red circle", "a
 man without a hat", "no dog is here".
 
-    denies = denying(words)                 # "There is no red circle.": {the word "no"}
-    absences(words, denies, denied)         # [Denial("circle", ["red"], links=[], ...)]
+    denies = find_denying_words(words)            # "There is no red circle.": {the word "no"}
+    things_stated_absent(words, denies, denied)   # [Denial("circle", ["red"], links=[], ...)]
 
 A denying word denies the words that follow it and are below its head in the parse tree (claims.py).
 So "the dog is not red" denies "red" and not the dog. A clause may state only that its subject is
@@ -86,7 +86,9 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
     is not red", the words below "is" are denied from "not" on, so that the dog is not denied.
 
     Returns infinity without a denial, and 0 if the denial also reaches the words before the denying
-    word.
+    word, as in "the dog is not there".
+
+    denies: the words that deny, such as "not" and "missing".
     """
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
@@ -135,8 +137,9 @@ def is_beyond_denial(word: Word, conjunctions: Set[str]) -> bool:
     if word.dep == "advcl":
         openers = [child for child in word.children if child.dep in ("mark", "advmod")]
         return any(opener.text.lower() in CLAUSE_BREAKS for opener in openers)
-    if word.tag == ".":
+    if word.tag == ".":  # the end of a sentence
         return True
+    # "on the table, no cup": the phrase comes before the denial
     if word.dep == "prep":
         return word.index < word.head.index or word.text.lower() in CLAUSE_BREAKS
     if word.dep != "conj":
@@ -148,7 +151,7 @@ def is_beyond_denial(word: Word, conjunctions: Set[str]) -> bool:
     if not conjunctions.isdisjoint(CLAUSE_BREAKS):
         return True
     # "not red and small" denies both; the article of "no dog and a cat" ends the denial
-    first = word
+    first = word  # the first word of the conjunct
     if word.children and word.children[0].index < word.index:
         first = word.children[0]
     return first.tag not in GOES_ON
@@ -158,7 +161,7 @@ def is_bare(verb: Word, denies: Set[Word]) -> bool:
     """Whether a clause states only that its subject is there ("a dog is here"), is in the picture,
     or is not there ("a dog is missing").
 
-    verb: the head of the clause.
+    verb: the head of the clause. denies: the words that deny, such as "missing".
     """
     is_shown = verb.lemma in SHOWING_VERBS and verb.has_child("auxpass")
     if verb.lemma not in EXISTENCE_VERBS and verb not in denies and not is_shown:
@@ -245,6 +248,7 @@ def denial_of_noun(
 
     owners: the things that lack the noun's thing: the man in "the man has no hat".
     predicates: adjectives that are denied of a thing that is there ("the circle is not red").
+    denies: the words that deny, such as "no".
     """
     adjectives = [*adjectives_of(noun), *predicates]
     links = [(PART_OF, thing_in_words(owner)) for owner in owners]
@@ -252,6 +256,7 @@ def denial_of_noun(
     for preposition, place in places_of(noun):
         links.append((preposition.text.lower(), thing_in_words(place)))
         claimed_words.update((preposition, place))
+    # the denying words are at the noun ("no hat") or at its verb ("has not")
     for child in (*noun.children, *noun.head.children):
         if child in denies and child.dep != "acomp":
             claimed_words.add(child)

@@ -387,7 +387,7 @@ class _Builder:
         """
         owners: set[Component] = set()
         for cluster in self._clusters(possessive):
-            # the first two are enough: one may be the possessive itself
+            # the first two mentions are enough: one of them may be the possessive itself
             owners.update(self.named.get(cluster, [])[:2])
         owners.discard(possessive)
         if not owners:

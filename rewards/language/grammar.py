@@ -1,7 +1,7 @@
 """Finds words whose part of speech (Penn Treebank) is impossible at their place. Many such words
 show that a text is no prose but words in no order.
 
-    misplaced(words)        # for "The large the circle is at": [(4, 13)], "large the"
+    misplaced_words(words)  # for "The large the circle is at": [(4, 13)], "large the"
 
 In people's texts at most one word in 250 is misplaced. In heaps of words one word in five is
 misplaced. So several misplaced words close together show a heap of words.

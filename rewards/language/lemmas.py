@@ -1,6 +1,6 @@
 """The base form of a word, found by rules without context.
 
-    lemmas("sits in the corners")      # {"sit", "in", "corner"}
+    lemmas_of_phrase("sits in the corners")      # {"sit", "in", "corner"}
 
 A base form need not be a real word: "rides" and "riding" give "rid". All forms of one word only
 have to give the same base form, because both sides of a comparison use these rules.
@@ -135,13 +135,14 @@ _VERBS, _NOUNS, _SPELLINGS = map(_groups_of_forms, _IRREGULAR_FORMS.split("|"))
 
 
 def _irregular_forms() -> dict[str, str]:
-    """Returns a dict from each form that the rules cannot resolve to its base form: "sat" gives
-    "sit".
+    """Returns a dict from each form that the rules about endings cannot resolve to its base form:
+    "sat" gives "sit".
     """
     base_of_form = {}
     for base, *forms in _VERBS + _NOUNS + _SPELLINGS:
         for form in forms:
-            # the rules also shorten base forms: "rode" must give "rid", as "ride" does
+            # the rules also shorten some base forms, "ride" to "rid": all forms of a word must give
+            # the same text, so "rode" must give "rid" too
             base_of_form[form] = _base_form_by_ending(base)
     base_of_form.update(DIGITS_OF_WORDS)
     return base_of_form

@@ -3,7 +3,7 @@ options.
 
     letters_listed("A, C and D")            # ("A", "C", "D")
     letters_listed("(C) & (A)")             # ("A", "C"): a list has no order
-    order_counts(["C, A, B"])               # True: these people put letters in order
+    people_order_letters(["C, A, B"])       # True: these people put letters in order
     letters_listed("A C", joined=True)      # ("A", "C"); "AC" gives the same
 
 A list has only different letters, and signs or words between the letters. In a list "A" is a letter

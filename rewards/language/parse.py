@@ -85,8 +85,10 @@ def scene_graphs(
 ) -> list[SceneGraph]:
     """Returns one scene graph per text, with coreference that `coref` finds.
 
-    pipeline, mode: as for `parse_graphs`.
-    coref: the name of a method, or a function (see `coref_method`).
+    pipeline: a spaCy pipeline, or its name or folder; None takes the best installed pipeline.
+    coref: "rules", "none", "maverick" or a function that finds coreference (`coref_method`).
+    mode: "default" or "reference" for the rules of rules.py, "published" for the published
+    extractor.
     """
     both = _graphs_of_texts(texts, pipeline, mode, coref)
     return [graph for graph, _ in both]
@@ -226,7 +228,8 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
     The sentences cover every character of the text that is not white space. A text on which the
     pipeline fails is one sentence.
 
-    pipeline: as for `parse_graphs`. Raises ImportError if the pipeline is not installed.
+    pipeline: a spaCy pipeline, or its name or folder; None takes the best installed pipeline.
+    Raises ImportError if the pipeline is not installed.
     """
     language = language_of(pipeline)
     readable_texts = {text: parseable_text(text, language.max_length) for text in texts}
@@ -256,13 +259,16 @@ def _sentence_spans(text: str, starts: Sequence[int]) -> list[CharacterSpan]:
     offset = len(text) - len(text.lstrip())
     # The first sentence starts with the text, and the last ends with the text. So the sentences
     # also cover characters that the parser has not read.
-    borders = [0, *starts[1:], len(text) - offset]
+    later_starts = [offset + start for start in starts[1:]]
+    borders = [offset, *later_starts, len(text)]
     places = []
     for start, end in pairwise(borders):
-        piece = text[offset + start : offset + end]
-        begin = offset + start + len(piece) - len(piece.lstrip())
-        if piece.strip():
-            places.append((begin, begin + len(piece.strip())))
+        sentence = text[start:end]
+        stripped = sentence.strip()
+        if stripped:
+            spaces_before = len(sentence) - len(sentence.lstrip())
+            begin = start + spaces_before
+            places.append((begin, begin + len(stripped)))
     return places
 
 

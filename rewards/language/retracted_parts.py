@@ -1,7 +1,7 @@
 """The parts of a text that another part frames: a heading, a quotation, a question mark, or a short
 piece that takes back other text.
 
-    framed(words)
+    framed_parts(words)
     # of "There is a dog. Scratch that.": the words of the first sentence need {"scratch", ...}
 
 A framed word counts as a claim only if a reference has the frame too. For this the frame gives the
@@ -75,10 +75,11 @@ def framed_parts(words: Sequence[Word]) -> Iterator[tuple[int, int, ClaimNeeds]]
             yield start, end, frozenset(needs)
         if stop == "?":
             asks_from = start
-            opened = bisect(quotes, end)
-            # in 'A sign says "Who?"' only the quotation asks
-            if opened % 2:
-                asks_from = max(start, quotes[opened - 1])
+            signs_before = bisect(quotes, end)
+            # in 'A sign says "Who?"' only the quotation asks: after an odd number of quotation
+            # marks the last one is open
+            if signs_before % 2:
+                asks_from = max(start, quotes[signs_before - 1])
             yield asks_from, end, frozenset((QUESTION_NEED,))
         # a piece before a colon is a heading of the next pieces, until the sentence ends
         if stop == ":" and denied:
@@ -100,11 +101,14 @@ def framed_parts(words: Sequence[Word]) -> Iterator[tuple[int, int, ClaimNeeds]]
 def _commented_range(
     tokens: Sequence[Word], start: int, end: int, previous: int, length: int
 ) -> tuple[int, int]:
-    """Returns the words [first, behind) that a commenting piece is about: the piece before it
-    ("scratch that"), all words before it, or all words after it ("none of the following").
+    """Returns the range of the words that a comment on the text is about.
 
-    tokens: the piece without signs. start, end: the piece in the text. previous: the start of the
-    last piece with words. length: the number of words of the text.
+    "None of the following" is about all words after the comment. A comment with a word of
+    WHOLE_TEXT is about all words before it. "Scratch that" is about the piece before it.
+
+    All numbers count words of the text, and the end of a range is not in the range. tokens: the
+    comment without signs. start, end: the range of the comment. previous: the start of the last
+    piece with words. length: the number of words of the text.
     """
     lowered = {word.text.lower() for word in tokens}
     if lowered & POINTING_FORWARD:
@@ -161,7 +165,9 @@ def speaks_of_text(words: Sequence[Word]) -> bool:
             return True
     if things:
         return False
-    return not any(word.tag in ("PRP", "EX", *FINITE_VERB_TAGS) for word in words)
+    # without a pronoun, "there" and a verb, the piece is no clause
+    tags_of_clauses = ("PRP", "EX", *FINITE_VERB_TAGS)
+    return not any(word.tag in tags_of_clauses for word in words)
 
 
 def pieces_between_signs(words: Sequence[Word]) -> Iterator[tuple[int, int, str]]:

@@ -160,10 +160,12 @@ def move_places(graph: SceneGraph, origin: Sequence[int]) -> None:
 
 
 def _span_as_written(span: CharacterSpan, origin: Sequence[int]) -> CharacterSpan:
-    """Returns the position in the text as written of a span in the parsed text.
+    """Returns the span in the text as written of a span in the parsed text.
 
     The new end follows from the span's last character. `origin` has no position for the end of the
     text, and removed characters behind the span do not belong to the span.
+
+    origin: for each character of the parsed text, its position in the text as written.
     """
     start, end = span
     return origin[start], origin[end - 1] + 1

@@ -1,7 +1,7 @@
 """Reduces a graph to the claims that references may support. A need of a word is a set of words. A
 word of the graph is removed if the references have no word of one of its needs (claims.py).
 
-    without_unmet_needs(graph, vocabulary(["There is a red circle in a corner."]))
+    without_unmet_needs(graph, vocabulary_of(["There is a red circle in a corner."]))
     # of "They removed a red circle": no circle, because the reference has no "removed"
 """
 
@@ -24,28 +24,34 @@ def vocabulary_of(texts: Iterable[str]) -> frozenset[str]:
 
 
 def without_unmet_needs(graph: SceneGraph, reference_words: Set[str]) -> SceneGraph:
-    """Returns the graph without the words that have an unmet need: a set of words of which no
-    reference has one.
+    """Returns the graph without the words that have an unmet need.
+
+    A need is a set of words. The references meet the need if they have at least one of its words.
+    In "They removed a red circle", the word "circle" needs "removed": no circle may be there.
+
+    `graph.hanging` has the words with needs, each with all of its needs. In the returned graph,
+    `hanging` has only the removed words.
 
     reference_words: the result of `vocabulary_of` for the references.
-
-    In the returned graph, `hanging` has the removed words.
     """
     if not graph.hanging:
         return graph
-    # a word is left out if no reference has a word of one of its needs
-    left_out = []
+    removed = []
     for span, needs in graph.hanging:
         if any(reference_words.isdisjoint(need) for need in needs):
-            left_out.append((span, needs))
-    spans = {span for span, _ in left_out}
+            removed.append((span, needs))
+    removed_spans = {span for span, _ in removed}
 
     def stays(text_spans: Sequence[CharacterSpan]) -> bool:
-        """Whether at least one of these words is not removed. True without words."""
-        return not text_spans or not spans.issuperset(text_spans)
+        """Whether an entity, attribute or relation with these words stays. Only one whose words are
+        all removed does not stay, so one without words stays.
+        """
+        if not text_spans:
+            return True
+        return any(span not in removed_spans for span in text_spans)
 
     # entities with the attributes that stay
-    places: dict[int, int] = {}  # from the old number of an entity that stays to its new number
+    new_numbers: dict[int, int] = {}  # from the old number of each entity that stays
     entities: list[Entity] = []
     for number, entity in enumerate(graph.entities):
         if not stays(entity.text_spans):
@@ -54,13 +60,13 @@ def without_unmet_needs(graph: SceneGraph, reference_words: Set[str]) -> SceneGr
         for attribute in entity.attributes:
             if stays(entity.attribute_text_spans.get(attribute, ())):
                 attributes.append(attribute)
-        places[number] = len(entities)
+        new_numbers[number] = len(entities)
         entities.append(replace(entity, attributes=attributes))
     # a relation stays if both of its entities stay; the numbers of entities may change
     relations = []
     for relation in graph.relations:
-        subject = places.get(relation.subject)
-        target = places.get(relation.object)
+        subject = new_numbers.get(relation.subject)
+        target = new_numbers.get(relation.object)
         if subject is not None and target is not None and stays(relation.text_spans):
             relations.append(replace(relation, subject=subject, object=target))
-    return replace(graph, entities=entities, relations=relations, hanging=left_out)
+    return replace(graph, entities=entities, relations=relations, hanging=removed)

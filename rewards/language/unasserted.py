@@ -1,7 +1,7 @@
 """The words that a text does not assert: the text denies the words, asks about them, leaves them
 open by "or", or orders them.
 
-    read = unasserted(words, claims_of(words))
+    read = unasserted_words(words, claims_of(words))
     read.left_out, read.absent
     # "There is no red circle.": its words, and the denial of a red circle
     read.hanging                    # the needs of the other words that are in a frame (claims.py)
@@ -42,7 +42,8 @@ class Unasserted(NamedTuple):
 
 
 def asserted_part(text: str, graph: SceneGraph) -> str:
-    """Returns the text without the words that it does not assert.
+    """Returns the text without the words that it does not assert: a text that only asks "Is there a
+    dog?" gives "".
 
     A judge that reads this text need not separate claims from names in a frame ("think of a dog").
     The text also gives the judge no orders, such as "Imagine a dog".
@@ -51,6 +52,7 @@ def asserted_part(text: str, graph: SceneGraph) -> str:
     """
     if not graph.unasserted:
         return text
+    # the graph's sentences are already without the words that are not asserted
     sentences = []
     for sentence in graph.sentences:
         # only the "?" of "Is there a dog?" may be left

@@ -1,7 +1,7 @@
 """Finds the part of a text that the text announces as its answer: `<answer>dog</answer>`,
 `{"answer": "dog"}`, `Answer: dog`.
 
-    announced("It barks. **Answer:** a dog")      # (19, 27), "** a dog"
+    announced_answer("It barks. **Answer:** a dog")      # (19, 27), "** a dog"
 
 Some signs are surer than others: a tag is surer than "the answer is". Only the surest signs in the
 text count, and of several such signs the last counts.

@@ -376,7 +376,9 @@ def _options_in_column(value: Any) -> dict[str, str]:
 
 
 def _parsed_value(text: str) -> Any:
-    """Returns the list or dict that a text has in JSON or Python syntax, otherwise None."""
+    """Returns the value that a text has in JSON or else in Python syntax, of any type, or None for
+    any other text: `"['a kettle', 'a lamp']"` gives `["a kettle", "a lamp"]`.
+    """
     for read in (json.loads, ast.literal_eval):
         try:
             return read(text)

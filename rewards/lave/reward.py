@@ -378,7 +378,8 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
         start, end = reading.written(plain_start, plain_end)
         pieces.append((start, end, kind))
         characters += end - start
-    # a length of which the written filler is the same share as `filler.share` of the plain text
+    # `penalise_filler` takes a length, of which the filler is a share. The share is that of the
+    # plain text, and the pieces are those of the written text, so the length is made to fit both.
     length = 1.0
     if pieces:
         length = characters / filler.share

@@ -1,6 +1,6 @@
 """Cuts off the marks around an answer: white space, markup, quotes, tags and final punctuation.
 
-    trimmed("**-5**.", 0, 7)        # (2, 4): "-5"
+    trimmed_range("**-5**.", 0, 7)        # (2, 4): "-5"
 
 Signs with a meaning stay: a minus before a number, "*" and "+" of a name, and signs that are the
 whole answer.
@@ -80,7 +80,9 @@ def trimmed_range(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES)
     for _ in range(NESTED_MARKS):
         without_lead = edges.lead.sub("", text[start:end], count=1)
         start = end - len(without_lead)
-        without_tail = edges.tail.sub("", text[start:end][::-1], count=1)
+        # the pattern of the tail matches reversed text, so it can begin at the text's end
+        reversed_text = text[start:end][::-1]
+        without_tail = edges.tail.sub("", reversed_text, count=1)
         end = start + len(without_tail)
         # "(red)" and "\text{red}": the inner text may have more marks around it
         wrapped = _WRAPPED_TEXT.match(text, start, end)

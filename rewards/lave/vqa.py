@@ -65,7 +65,8 @@ def token_f1(
     answer, from 0 to 1 (Rajpurkar et al. 2016). The words are compared as multisets. Returns 0 if
     people gave no answer.
 
-    The arguments are those of `vqa_accuracy`.
+    answer: a text with the answer. answers: people's answers. question, columns: the question and
+    other columns of the row, which may list options.
     """
     form = answer_in(answer, answers, question, columns)
     references = comparable_answers(answers, question, columns)

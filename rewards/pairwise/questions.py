@@ -1,6 +1,6 @@
 """Builds the question about one text, or about two texts in the given order.
 
-evidence = show(sample, "picture")                    # request, and pictures or context
+evidence = shown_evidence(sample, "picture")          # request, and pictures or context
 ask_pair(prompts, evidence, "one text", "another")    # a Question with the answers A, B and C
 ask_score(prompts, evidence, "a text")                # a Question with the answers 1 to 5
 """
@@ -132,7 +132,8 @@ def ask_pair(
         prompts: the pieces of prompts.
         evidence: from `shown_evidence`.
         first, second: the texts, in the order in which the judge sees them.
-        criteria: the criteria for the typed form of the question, () for none.
+        criteria: the criteria of the comparison, for a judge that reads the question as data and
+            not as a prompt. () for none.
         ending: a part of the prompt below the texts, such as the criteria in words.
     """
     before = beginning_of_prompt(prompts["instructions"], prompts, evidence)
@@ -140,7 +141,8 @@ def ask_pair(
     if ending:
         after = f"\n\n{ending}{after}"
     longer = "first" if len(first) >= len(second) else "second"
-    # The probe is for judges of typed data, so its texts are unchanged. The prompt masks the texts.
+    # A judge such as `match` reads the probe and no prompt, so the probe has the texts unchanged.
+    # In the prompt, lines of a text that look like lines of the prompt are masked.
     probe = PairProbe(evidence.request, first, second, evidence.context, criteria)
     marks = marks_in(*prompts.values())
     texts = {"first": mask_marks(first, marks), "second": mask_marks(second, marks)}
@@ -169,10 +171,10 @@ def question_of(
 
     Args:
         evidence: from `shown_evidence`.
-        probe: the same question as typed data.
+        probe: the same question as data, for judges that do not read prompts.
         before, after: the parts of the prompt around the template.
         template: the piece of the prompt with placeholders for the texts.
-        longest: the placeholder of the text that may be cut.
+        longest: the placeholder of the longest text, which alone may be cut.
         texts: the masked text for each placeholder. No masked text repeats a line of the prompt.
     """
     start, end = filled_places(template, **texts)[longest]

@@ -42,7 +42,7 @@ def ask_ranking(prompts: PromptPieces, evidence: Shown, texts: Sequence[str]) ->
 
     Args:
         prompts: the pieces of prompts.
-        evidence: from `show`.
+        evidence: from `shown_evidence`.
         texts: at least one text, in the order in which the judge sees them.
     """
     content = beginning_of_prompt(prompts["batch"], prompts, evidence)
@@ -99,7 +99,7 @@ def ask_rankings(
 ) -> list[Question]:
     """Returns two questions per group: one shows the texts in order, the other in reverse.
 
-    groups: for each group the evidence from `show`, and at least two texts.
+    groups: for each group the evidence from `shown_evidence`, and at least two texts.
     """
     questions = []
     for evidence, texts in groups:

@@ -227,6 +227,7 @@ class PairwiseReward(RowReward):
 
         shown: the result of `shown_evidence` for each row, by the row's number.
         """
+        # form "score" rates each text alone; the other forms compare the texts of a group
         if self.form == "score":
             return self._verdicts_of_scores(rows, shown)
         return self._verdicts_of_contests(rows, shown)
@@ -234,7 +235,9 @@ class PairwiseReward(RowReward):
     def _verdicts_of_scores(
         self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]
     ) -> list[RawVerdict]:
-        """Returns the results of `rate` in form "score"."""
+        """Returns for each row the verdict of a reward with form="score", in which the judge rates
+        each text alone. The verdict is before penalties, and has the number of unread characters.
+        """
         questions = []
         for number, sample, _ in rows:
             questions.append(
@@ -245,7 +248,9 @@ class PairwiseReward(RowReward):
     def _verdicts_of_contests(
         self, rows: Sequence[JudgedRow], evidence_of_rows: dict[int, Shown]
     ) -> list[RawVerdict]:
-        """Returns the results of `rate` in the forms "pair" and "batch".
+        """Returns for each row the verdict of a reward with form="pair" or form="batch", in which
+        the judge compares texts. The verdict is before penalties, and has the number of unread
+        characters.
 
         An empty completion has no row here, but loses to every other completion of its group.
 
@@ -329,7 +334,9 @@ class PairwiseReward(RowReward):
             groups: lists of contests without votes.
             evidence: the result of `shown_evidence`, by the number of a contest's sample.
         """
-        contests = [contest for group in groups for contest in group]
+        contests: list[Contest] = []
+        for group in groups:
+            contests += group
         questions = []
         for contest in contests:
             first, second = contest.texts

@@ -1,6 +1,6 @@
 """Votes on pairs of texts. The judge sees each pair twice, in both orders.
 
-    votes = cast(judge, [asked_one_way, asked_the_other_way])[0]
+    votes = cast_votes(judge, [asked_one_way, asked_the_other_way])[0]
     votes.outcome  # 1, 0 or -1 for the pair's first text, None if a vote failed
 
 If a judge always prefers the first place, its two votes disagree. Votes that disagree make a tie,
@@ -59,7 +59,9 @@ class PairVotes:
 
     @property
     def letters(self) -> list[str | None]:
-        """The letters of both answers, see `letter_of`."""
+        """The likeliest letter of both answers, "" for equally likely letters, None for a failed
+        vote.
+        """
         return [letter_of(self.one), letter_of(self.two)]
 
     @property
@@ -124,7 +126,8 @@ def cast_votes(
 def settled_vote(first: int | None, second: int | None) -> int | None:
     """Returns the outcome of two votes on a pair: 1, 0 or -1 if both agree, 0 if they differ.
 
-    None if a vote failed. first, second: as in `PairVotes.choices`.
+    None if a vote failed. first, second: for each vote, 1 for the pair's first text, -1 for its
+    second text, 0 for a tie, None for a failed vote.
     """
     if first is None or second is None:
         return None
@@ -138,7 +141,8 @@ def first_slot_share(chose_first: Sequence[bool | None]) -> float | None:
     Ties and failed votes do not count. A judge without position bias has 0.5 if it is asked in both
     orders.
 
-    chose_first: as in `PairVotes.slots`.
+    chose_first: for each vote, whether it is for the text shown first. None for a tie or a failed
+    vote.
     """
     decided = [is_first for is_first in chose_first if is_first is not None]
     if not decided:

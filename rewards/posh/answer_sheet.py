@@ -1,7 +1,7 @@
 """The answers to PoSh's questions about one direction (precision or recall) of one pair of texts.
 
 sheet = AnswerSheet(interview)
-conduct([sheet], judge)      # asks the questions and fills in the sheet
+ask_all_passes([sheet], judge)      # asks the questions and fills in the sheet
 sheet.entities[4].rating, sheet.details["attribute", 4, 0].rating
 """
 

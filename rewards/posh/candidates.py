@@ -101,7 +101,9 @@ class _Frame:
         )
 
     def mention(self, head: str) -> Mention:
-        """Returns the name of an entity with this head as typed data."""
+        """Returns the name of an entity with this head, in the form for judges that read no
+        prompt.
+        """
         if self.parent is None:
             return Mention(head)
         link = Link(PART_OF, self.parent.mention)
@@ -110,7 +112,8 @@ class _Frame:
     def head(self, number: int, head: str, rank: int = 0) -> Candidate:
         """Returns a Candidate that names an entity by one of its heads.
 
-        number: the entity's number. rank: see Candidate.
+        number: the entity's number. rank: 0 for the head by which the entity is called first, 2 for
+        another head.
         """
         name = self.name(head)
         return Candidate(
@@ -140,11 +143,11 @@ def candidate_names(
     entity = view.entities[number]
     ranked: list[Candidate] = []
     frames = _forms_of_name(view, number, answers, wording)
-    # for each form of name, the steps of section 2.2
+    # for each form of name, the steps of section 2.2: a name by an attribute or by another head,
+    # and without such a name one by a relation; a name that is in `ranked` already is not new
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
         new = _new_candidates(_by_words(entity, number, frame, rivals), ranked)
-        # relations only if no attribute and no head distinguishes the entity
         if not new:
             new = _new_candidates(_by_relations(view, number, answers, frame), ranked)
         ranked += new
@@ -277,7 +280,12 @@ def _by_relation(
     """Returns the name of an entity by one of its relations. Returns None if a rival has the
     relation too, and if the judge has found the relation's other entity absent.
 
-    as_subject: whether the entity is the relation's subject (rank 3) or its object (rank 4).
+    The circle of "a circle above a square" gets the name "circle above square", and the square the
+    name 'square as in "circle above square"'.
+
+    number: the entity's number. as_subject: whether the entity is the relation's subject (rank 3)
+    or its object (rank 4). frame: the form of the name, and in `frame.group` all entities that
+    share this form.
     """
     if as_subject:
         other_number = relation.object
@@ -324,13 +332,17 @@ def _by_relation(
 def _name_of_other(
     view: GraphView, number: int, answers: Mapping[int, EntityAnswer]
 ) -> tuple[str, Mention | None]:
-    """Returns the name of a relation's other entity, and the same name as typed data.
+    """Returns the name of a relation's other entity, and a Mention, the same name for judges that
+    read no prompt.
 
-    The data is None if the judge has found the other entity absent.
+    The Mention is None if the judge has found the other entity absent.
+
+    number: the other entity's number.
     """
     if number in answers:
         answer = answers[number]
-        return answer.identifier, answer.mention if answer.present else None
+        mention = answer.mention if answer.present else None
+        return answer.identifier, mention
     # The other entity has no answer yet. Its name is its text with the attribute of the earliest
     # sentence.
     entity = view.entities[number]

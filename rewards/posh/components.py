@@ -92,7 +92,11 @@ def rated_components(
 def _rated_relation(
     sheet: AnswerSheet, relation: RelationView, surplus: frozenset[int], reaching: bool
 ) -> RatedComponent:
-    """Returns a relation with its rating. surplus, reaching: see `rated_components`."""
+    """Returns a relation with its rating. The rating is 1 if its subject or object is surplus.
+
+    surplus: the numbers of entities that are mentioned too often. reaching: whether the relation's
+    span may include its object, as in "in the center".
+    """
     interview = sheet.interview
     answers = sheet.entities
     subject = relation.subject

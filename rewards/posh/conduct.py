@@ -2,7 +2,7 @@
 
     sheets = [AnswerSheet(Interview(sample=0, source=..., ...)), ...]
     # one sheet per direction (precision, recall) of each pair of texts
-    conduct(sheets, judge, mode="default")
+    ask_all_passes(sheets, judge, mode="default")
     sheets[0].entities[0].rating, sheets[0].details
 
 Pass 1 asks about entities that are not part of another entity. Pass 2 asks about parts, and names a
@@ -217,7 +217,9 @@ class _Asker:
         return identifiers
 
     def ask_details(self, sheets: Sequence[AnswerSheet]) -> None:
-        """Runs pass 3: attributes and relations of present entities, and denied things."""
+        """Asks about attributes and relations of present entities, and about denied things. This is
+        the third pass, after the questions about entities.
+        """
         pairs: list[tuple[AnswerSheet, Component]] = []
         for sheet in sheets:
             for component in components_of_pass_3(sheet, self.published):

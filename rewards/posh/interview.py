@@ -160,9 +160,9 @@ class Interview:
 
         Args:
             number: the entity's number in the source.
-            mention: the entity's name as typed data.
+            mention: the entity's name, in the form for judges that read no prompt.
         """
-        # a judge of typed data must know as much as a judge that reads the prompt
+        # a judge that reads no prompt must know as much as a judge that reads the prompt
         if not self.quotes_source:
             return mention
         entity = self.source.entities[number]
@@ -179,8 +179,8 @@ class Interview:
         answers: Mapping[int, EntityAnswer],
         published: bool,
     ) -> tuple[str, Mention]:
-        """Returns the name of an entity in the question whether the entity has an attribute, and
-        the name as typed data.
+        """Returns the name of an entity in the question whether the entity has an attribute. The
+        Mention is the same name for judges that read no prompt.
 
         If only one relation mentions the entity, default mode names the entity by this relation.
         The source says "a circle in the top corner": the question about "top" then names the
@@ -214,7 +214,7 @@ class Interview:
         self, relation: RelationView, answers: Mapping[int, EntityAnswer], published: bool
     ) -> tuple[tuple[str, Mention], tuple[str, Mention]]:
         """Returns the names of a relation's subject and object in the question about the relation,
-        each with the name as typed data.
+        each with a Mention, the same name for judges that read no prompt.
 
         The names do not contain the relation itself.
 
@@ -228,7 +228,8 @@ class Interview:
         if published or self.quotes_source or not is_sole:
             target = self.detailed_name(relation.object, answers, asked_relation=relation)
             return subject, target
-        # the object's head is enough, because other questions ask about the object's attributes
+        # only this relation mentions the object, so the object's head is enough: other questions
+        # ask about the object's attributes
         head = self.source.entities[relation.object].text
         return subject, (head, Mention(head))
 
@@ -239,7 +240,8 @@ class Interview:
         asked_attribute: str = "",
         asked_relation: RelationView | None = None,
     ) -> tuple[str, Mention]:
-        """Returns an entity's identifier, and the identifier as typed data.
+        """Returns an entity's identifier in a question, with a Mention, the same name for judges
+        that read no prompt.
 
         If the target has several entities of the name, the identifier has details: "the circle
         (red, above square)". Details are the entity's other attributes and its
@@ -301,8 +303,8 @@ class Interview:
 
 
 def link_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
-    """Returns one relation of an entity as typed data: for the circle of "a circle above a small
-    square", the relation "above" to a small square.
+    """Returns one relation of an entity as a Link, the form for judges that read no prompt: for the
+    circle of "a circle above a small square", the relation "above" to a small square.
 
     Args:
         view: the view of the text's graph.
@@ -330,7 +332,8 @@ def _lemmas_of_denial(denial: Denial) -> list[frozenset[str]]:
 
 
 def denied_thing(denial: Denial) -> tuple[str, Mention]:
-    """Returns the name of a denied thing, and the name as typed data.
+    """Returns the name of a denied thing, with a Mention, the same name for judges that read no
+    prompt.
 
     "A man without a red hat" gives "red hat (part of man)".
     """

@@ -3,7 +3,7 @@
     pictures, reasons = open_row_pictures(rows)
     sheet = picture_sheet(0, row, view, pictures[0], wording, 2.0)    # for conduct.py
     decoys = choose_decoys(rows, pictures)                            # things absent from a picture
-    believed(sheet, yes_rate=0.2)                                     # reduced ratings
+    less_yes_rate(sheet, yes_rate=0.2)                                # reduced ratings
 
 A judge of pictures tends to say yes: a thing that is not in the picture may still get a 4. Decoys
 measure this tendency. A decoy is a thing from another row's references, with its attributes ("brown
@@ -140,7 +140,7 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     if not references:
         return
     too_often = surplus_entities(references)
-    # used below to find the attributes and relations of surplus entities
+    # the entities of each attribute and relation, to leave out those of surplus entities
     ends = ends_by_detail(picture)
     for sheet in references:
         # copy plain answers on entities
@@ -152,7 +152,8 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
                 picture.entities[number] = entity
         # copy plain answers on attributes and relations
         for key, answer in sheet.details.items():
-            if key[0] == "denied" or not too_often.isdisjoint(ends[key]):
+            is_denial = key[0] == "denied"  # a denial has no key in `ends`
+            if is_denial or not too_often.isdisjoint(ends[key]):
                 continue
             if answer.rating < PLAINLY_THERE:
                 continue

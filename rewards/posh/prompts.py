@@ -28,7 +28,7 @@ DIRECTION_NAMES = ("precision", "recall")  # the names of the published files
 def _field_at(*keys: str) -> Any:
     """Returns a pydantic field that reads a template from these keys of the file.
 
-    `_at("verifiers", "entity")` reads content["verifiers"]["entity"].
+    `_field_at("verifiers", "entity")` reads content["verifiers"]["entity"].
     """
     return Field(validation_alias=AliasPath(*keys))
 

@@ -3,10 +3,10 @@ functions.
 
     names_to_ask(sheet, parts=False)
     # passes 1 and 2: the possible names of each entity, the simplest first
-    details(sheet, published=False)  # pass 3: attributes, relations and denied things
+    components_of_pass_3(sheet, published=False)  # attributes, relations and denied things
     text = question_text(interview, component, published=False)  # "Does the TEXT mention ...?"
     presence_question(interview, component, text, published=False)
-    # the whole prompt with the target's text, and the same question as typed data
+    # the whole prompt with the target's text, and the same question as data
 
 conduct.py asks the questions. In default mode a name in a question has at most LONGEST_NAME
 characters.
@@ -82,10 +82,13 @@ def entity_named(interview: Interview, candidate: Candidate, identifier: str) ->
 
 
 def components_of_pass_3(sheet: AnswerSheet, published: bool) -> list[Component]:
-    """Returns the components of pass 3 without an answer: attributes of present entities, relations
-    between present entities, and denied things.
+    """Returns the components that PoSh's third pass asks about: attributes of present entities,
+    relations between present entities, and denied things. Components with an answer are left out.
 
-    Relations are in the order in which the relations first mention their entities (2.5).
+    The first two passes have asked which entities are present. The relations are in the order of
+    the published code (PoSh, section 2.5).
+
+    published: whether the names in the questions are worded as in published mode.
     """
     components = [
         *_attributes_to_ask(sheet, published),
@@ -106,7 +109,10 @@ def _present_entities(sheet: AnswerSheet) -> set[int]:
 
 
 def _attributes_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component]:
-    """Yields the attributes of present entities, in the order of the graph."""
+    """Yields the attributes of present entities, in the order of the graph.
+
+    published: whether the names in the questions are worded as in published mode.
+    """
     interview = sheet.interview
     for number in sorted(_present_entities(sheet)):
         entity = interview.source.entities[number]
@@ -125,7 +131,10 @@ def _attributes_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Componen
 
 
 def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component]:
-    """Yields the relations between present entities, in the published order (2.5)."""
+    """Yields the relations between present entities, in the published order (PoSh, section 2.5).
+
+    published: whether the names in the questions are worded as in published mode.
+    """
     interview = sheet.interview
     view = interview.source
     present = _present_entities(sheet)
@@ -159,7 +168,9 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
 
 
 def _denials_to_ask(interview: Interview) -> Iterator[Component]:
-    """Yields the denied things about which the judge can be asked, see `Interview.can_tell`."""
+    """Yields the denied things about which the judge can be asked. A thing that the target denies
+    too needs no question.
+    """
     for number, denial in enumerate(interview.denials):
         if not interview.can_tell(denial):
             continue
@@ -216,8 +227,8 @@ def presence_question(
         component: the component in question.
         question: the text from `question_text`.
         published: whether in published mode.
-        shows_source: whether the typed data includes the source text and the component's places in
-            the source.
+        shows_source: whether the question's form for judges that read no prompt includes the source
+            text and the component's characters in the source.
     """
     if interview.pictures:
         return _picture_question(interview, component, question)

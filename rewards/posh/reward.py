@@ -114,7 +114,7 @@ class PoshReward(PlainTextReward):
         pipeline: the spaCy pipeline that parses the texts, or its name. None stands for the best
             installed pipeline.
         coref: "rules", "none", "maverick" or a function, see
-            `spanreward.rewards.language.describe`.
+            `coref_method` of rewards/language/coref.py.
         score: "precision", "recall" or "f1".
         name: the reward's name in logs.
         presence_threshold: an entity with a lower mean rating (1 to 5) counts as absent.
@@ -217,7 +217,7 @@ class PoshReward(PlainTextReward):
         return Cost(questions, tokens, questions, False, how, computed)
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. Each distinct text is parsed once."""
+        """Returns one Verdict per sample, in order. Default mode lowers scores for unread text."""
         if self.mode == "published":
             return self._assess_texts(samples)
         read = [replace(sample, completion=judged_text(sample)) for sample in samples]
@@ -227,9 +227,7 @@ class PoshReward(PlainTextReward):
         return verdicts
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Judges some samples while the next samples are parsed. The judge stays awake
-        throughout.
-        """
+        """Judges some samples while the next are parsed. The judge stays awake throughout."""
         parts: list[Sequence[Sample]] = [samples]
         if len(samples) > PARSED_TOGETHER:
             parts = [samples[:PARSED_FIRST]]
@@ -281,7 +279,9 @@ class PoshReward(PlainTextReward):
     def _graphs(
         self, texts: Sequence[str], supporting: Collection[str]
     ) -> dict[str, tuple[SceneGraph, SceneGraph | None]]:
-        """Returns the two graphs of each text, see `describe_both`. supporting: the references."""
+        """Returns the two graphs of each text, by text (`describe_both`). supporting: the texts
+        that are references, which alone may have a second graph.
+        """
         if not texts:
             return {}
         both = describe_both(texts, supporting, self.pipeline, self.coref, self.mode)
@@ -354,18 +354,22 @@ class PoshReward(PlainTextReward):
     def _verdict_without_questions(
         self, row: ParsedRow, views: Mapping[int, GraphView], usable: Sequence[int]
     ) -> Verdict | None:
-        """Returns the verdict on a row without usable references or with an empty completion.
-        Returns None for a row about which the judge is asked.
+        """Returns the verdict on a row about which the judge is not asked, None for any other row.
 
-        views: the view of each graph, by the graph's id. usable: see `_usable_references`.
+        The judge is not asked if no reference is usable. In default mode it is not asked either if
+        the completion names nothing. Published mode asks about such a completion.
+
+        views: the view of each graph, by the graph's id. usable: the indices of the references that
+        name anything.
         """
         if not usable:
             note = "no reference that names anything"
             if any(map(in_another_script, row.sample.references)):
                 note += ": the parser reads English"
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
-        is_empty = not row.sample.completion.strip() or not views[id(row.graph)].namesakes
-        if self.mode == "default" and is_empty:
+        # `namesakes` has the entities by their names, so it is empty if the text names nothing
+        names_nothing = not row.sample.completion.strip() or not views[id(row.graph)].namesakes
+        if self.mode == "default" and names_nothing:
             nothing = coarse_scores(0.0, 0.0)
             return Verdict(0.0, Status.EMPTY, nothing, note=NOTHING_SAID)
         return None
@@ -399,7 +403,7 @@ class PoshReward(PlainTextReward):
         return verdicts
 
     def _verdict_on(self, row: ParsedRow, answers: RowAnswers, yes_rate: float | None) -> Verdict:
-        """Returns the verdict on a row with answers. yes_rate: None without decoys."""
+        """Returns the verdict on a row with answers. yes_rate: the decoys' mean score, or None."""
         failure = answers.failure
         if failure is not None:
             return Verdict(None, failure.status, note=failure.message)
@@ -422,10 +426,8 @@ class PoshReward(PlainTextReward):
         cache: AnswerCache,
     ) -> None:
         """Asks whether the pictures show the components of the completions, and puts the answers
-        into `judged.answers`. Asks about decoys too, and puts the scores of the decoys into
-        `judged.decoys`.
-
-        With evidence "both", components that a reference plainly has are not asked about.
+        into `judged.answers`. Also asks about decoys, things that the pictures lack, and puts the
+        ratings of the decoys into `judged.decoys`.
 
         views: the view of each graph, by the graph's id. pictures: by the row's number.
         """
@@ -442,6 +444,8 @@ class PoshReward(PlainTextReward):
                 self.prompts.of_picture(),
                 self.presence_threshold,
             )
+            # what a reference plainly has is not asked of the picture; with evidence "picture",
+            # `answers.precision` is empty, and everything is asked
             take_plain_answers(sheet, answers.precision)
             sheets[number] = sheet
             judged.answers[number] = replace(answers, picture=sheet)
@@ -460,18 +464,19 @@ class PoshReward(PlainTextReward):
         """Returns the unanswered sheets on a row's completion and its reference of this index.
 
         views: the view of each graph, by the graph's id. claimed: the part of the completion's
-        graph that recall may find.
+        graph in which recall may find the reference's components.
         """
         completion, reference = row.sample.completion, row.sample.references[index]
-        asking, supporting = row.references[index]
+        graph_for_recall, graph_for_precision = row.references[index]
         asserted_text = completion
         marks: tuple[Mark, ...] = ()
         if self.mode == "default":
             asserted_text = asserted_part(completion, row.graph)
             marks = self.prompts.marks
+        # recall looks the reference's components up in the completion
         recall = Interview(
             sample=number,
-            source=views[id(asking)],
+            source=views[id(graph_for_recall)],
             source_text=reference,
             target_text=asserted_text,
             target_graph=claimed,
@@ -481,12 +486,13 @@ class PoshReward(PlainTextReward):
         )
         if self.evidence == "picture":
             return Pair(index, None, AnswerSheet(recall))
+        # precision looks the completion's components up in the reference
         precision = Interview(
             sample=number,
             source=views[id(row.graph)],
             source_text=completion,
             target_text=reference,
-            target_graph=supporting,
+            target_graph=graph_for_precision,
             wording=self.prompts.precision,
             presence_threshold=self.presence_threshold,
             denials=row.graph.denials,
@@ -548,7 +554,8 @@ def _views_by_graph(rows: Sequence[ParsedRow]) -> dict[int, GraphView]:
     """
     views: dict[int, GraphView] = {}
     for row in rows:
-        for graph in (row.graph, *(asking for asking, _ in row.references)):
+        asking = [graph for graph, _ in row.references]
+        for graph in (row.graph, *asking):
             if id(graph) not in views:
                 views[id(graph)] = view_graph(graph)
     return views

@@ -285,6 +285,7 @@ class JudgedReward(RowReward):
         The part "rating" is in the scale's units, such as 1 to 5. For a scale without numbers, it
         is the score from 0 to 1.
         """
+        # the entries have equal distances: the first counts 0, and the last counts 1
         last = len(self.scale_entries) - 1
         score = 0.0
         for place, entry in enumerate(self.scale_entries):

@@ -106,8 +106,10 @@ class PlainTextReward(Reward):
         return verdicts
 
     def _reads_answer(self, sample: Sample) -> bool:
-        """Returns whether an answer beside a description is read too, see `read_text`."""
-        if self.judged_part is not None:
+        """Returns whether a completion's answer in tags is read too, if the completion also has a
+        description in tags. Only a row with a question needs such an answer.
+        """
+        if self.judged_part is not None:  # the user has named the part, maybe the answer
             return True
         return self.of_questions and bool(sample.question)
 
@@ -163,11 +165,13 @@ def plain_sample(sample: Sample) -> Sample:
 
 
 def _plain_sample_of(sample: Sample, reading: Reading, answers: bool) -> Sample:
-    """Returns the same as `plain_sample`, with a given reading of the completion.
+    """Returns the sample with plain texts, as `plain_sample` does, for a completion that is read
+    already.
 
     Args:
         reading: the plain text of the completion.
-        answers: whether answers beside a description are read in the anchor, see `read_text`.
+        answers: whether the anchor keeps an answer in tags that comes with a description in tags,
+            as in "<caption>A red kite.</caption> <answer>a kite</answer>".
     """
     references = [_beginning(read_text(reference).plain) for reference in sample.references]
     # a missing text stays None, and an empty text stays empty

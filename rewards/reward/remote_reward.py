@@ -125,7 +125,7 @@ class RemoteReward(Reward):
     async def _health(self) -> Description | Refused | Busy:
         """Returns the server's description of its reward, or the reason why there is none.
 
-        Raises TimeoutError after CONNECT seconds.
+        Raises TimeoutError after CONNECT_TIMEOUT seconds.
         """
         async with (
             asyncio.timeout(CONNECT_TIMEOUT),
@@ -152,7 +152,9 @@ class RemoteReward(Reward):
 
         Errors of the server become verdicts, and raise nothing.
         """
-        self.missing_column(())  # asks the server which columns its metric reads
+        # The result does not matter here. The call asks the server which columns its metric reads,
+        # and stores the answer in `self.columns` and `self.one_of`, which `_row` needs.
+        self.missing_column(())
         rows_or_verdicts = [self._row(sample) for sample in samples]
         rows = [row for row in rows_or_verdicts if isinstance(row, dict)]
         answers = iter(http.run_coroutine(self._ask(rows)))

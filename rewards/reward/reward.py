@@ -361,7 +361,7 @@ class Reward:
                 for judge in self.judges_to_wake:
                     awake.enter_context(judge)
                 return self._judged_or_retried(samples)
-        except Exception as error:  # no waking judge, or no list of verdicts
+        except Exception as error:  # a judge did not wake, or `assess` returned no verdicts
             self._log_failure(samples)
             return [_verdict_of_error(error) for _ in samples]
 

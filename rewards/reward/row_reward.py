@@ -126,13 +126,16 @@ class RowReward(PlainTextReward):
         raise NotImplementedError
 
     def reader(self) -> str:
-        """Returns the name of the pipeline that finds the sentences, "" without spans.
+        """Returns the name and version of the spaCy pipeline that finds the sentences, such as
+        "en_core_web_sm 3.8.0". Returns "" if `spans` is "none", because then no sentence is needed.
 
         Raises ImportError if the pipeline is not installed.
         """
         if self.spans == "none":
             return ""
-        return pipeline_name(language_of(self.pipeline))
+        # `self.pipeline` may be only a name, which does not tell the version
+        loaded_pipeline = language_of(self.pipeline)
+        return pipeline_name(loaded_pipeline)
 
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion without spans. Arguments: see `Reward.cost`."""
@@ -193,9 +196,11 @@ class RowReward(PlainTextReward):
         return [verdicts[number] for number in range(len(samples))]
 
     def _by_sentence(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[RawVerdict]:
-        """Returns the results of `rate` for whole texts, each verdict with a span per sentence.
+        """Returns the results of `rate` for the rows, each verdict with a span per sentence.
 
-        A failure on one sentence fails the whole verdict. Arguments: see `rate`.
+        The judge is asked about each whole row, and once more for each of its sentences. A failure
+        on one sentence fails the whole verdict. shown: the result of `show` for each row, by the
+        row's number.
         """
         texts = [judged_beginning(sample) for _, sample, _ in rows]
         parser = self.reader()

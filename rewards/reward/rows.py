@@ -1,7 +1,7 @@
 """Evidence for the rows of a batch, and penalties for filler and unread text.
 
-seen(sample, "picture")        # (pictures, "") or ((), context)
-penalise(verdict, sample, "default")
+evidence_of_sample(sample, "picture")   # (pictures, "") or ((), context)
+penalise_row(verdict, sample, "default")
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 anything starts.
 
     reward = HarmonicReward("match")
-    unseeing(reward)            # "harmonic: the judge match reads text only, ..."
+    unseeing_sentence(reward)   # "harmonic: the judge match reads text only, ..."
     check_seen(reward, samples) # raises ValueError with this sentence if the samples have pictures
 
 The check downloads nothing. A model without files on this machine therefore passes. If that model

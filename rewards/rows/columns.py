@@ -27,8 +27,8 @@ COLUMN_READERS: dict[str, Callable[[Any, str], Any]] = {
 }
 COLUMNS_READ = frozenset({*COLUMN_READERS, "id", "prompt", "image", "images"})
 OWN_NAMES: Mapping[Any, str] = MappingProxyType({})
-# Texts for a missing value (MISSING) that may also be people's answers. Completions are not
-# changed: text/no_answers.py reports missing values among completions.
+# Texts for a missing value (TEXTS_OF_MISSING) that may also be people's answers. Completions are
+# not changed: text/no_answers.py reports missing values among completions.
 SAYABLE_MISSING = frozenset({"None", "null"})
 # Texts for a missing value in R and in spreadsheets. Such a text may be an answer, too.
 MARKED_MISSING = frozenset({"NA", "N/A", "NULL", "#N/A"})

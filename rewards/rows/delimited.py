@@ -220,11 +220,12 @@ def _hides_cells(cells: list[str], lines: list[str], separator: str, count: int)
     cells: the cells of the row. lines: the lines of the file that the row was read from. count: the
     number of the table's columns.
     """
-    is_odd = len(cells) != count
+    has_wrong_count = len(cells) != count
+    # over several lines, a pair of marks can hide the line breaks between the marks
     if len(lines) > 1:
-        return is_odd or _are_rows(lines, separator, count)
+        return has_wrong_count or _are_rows(lines, separator, count)
     # on one line, a pair of marks can hide the separators between the marks
-    if not is_odd or separator != "\t" or '"' not in lines[0]:
+    if not has_wrong_count or separator != "\t" or '"' not in lines[0]:
         return False
     return _are_rows(lines, separator, count)
 

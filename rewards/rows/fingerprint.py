@@ -1,6 +1,6 @@
 """Fingerprints of rows: two rows have the same fingerprint if they have the same content.
 
-fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))
+sample_fingerprint(Sample("Describe.", "A red circle.", references=("A circle.",)))
 # 16 hexadecimal digits
 row_fingerprint({"prompt": "Describe.", "reference": "A circle."})      # a row without a completion
 
@@ -52,8 +52,8 @@ def row_fingerprint(row: Mapping[str, Any]) -> str:
 def _picture_digest(picture: Any) -> str:
     """Returns a text that identifies a picture: a hash of its content.
 
-    picture: any form of a picture that `opened` accepts (rows/pictures.py). If the picture's file
-    does not exist, the result is the picture's `repr`.
+    picture: any form of a picture that `opened_picture` accepts (rows/pictures.py). If the
+    picture's file does not exist, the result is the picture's `repr`.
     """
     with suppress(OSError, ValueError):
         if isinstance(picture, Image.Image):

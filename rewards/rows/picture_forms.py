@@ -102,7 +102,7 @@ def name_of(picture: Any) -> str | None:
     name = os.fsdecode(picture)
     if name.lower().startswith("file:"):
         parts = urlsplit(name)
-        # the file URL of another machine stays a URL, and `opened` refuses URLs
+        # the file URL of another machine stays a URL, and `opened_picture` refuses URLs
         if parts.netloc in ("", "localhost"):
             return unquote(parts.path)
     return name

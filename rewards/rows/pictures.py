@@ -1,6 +1,6 @@
 """Opens the pictures of a row and prepares them for a judge.
 
-    picture = opened(row["image"])                 # a decoded PIL image, or a PictureError
+    picture = opened_picture(row["image"])         # a decoded PIL image, or a PictureError
     shown_picture(picture).mode                    # RGB
     as_text(picture)                               # data:image/png;base64,iVBOR..., for HTTP
     with_box(picture, (10, 20, 60, 80))            # with a red box, for a referring expression

@@ -106,7 +106,11 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
 
 
 def find_placeholders(text: str) -> list[Placeholder]:
-    """Returns the text's placeholders, in order."""
+    """Returns the text's placeholders, in order.
+
+    A placeholder may be several tokens: <|vision_start|><|image_pad|><|vision_end|> is one picture.
+    The first and the last of these are its frame.
+    """
     matches: list[Placeholder] = []
     for match in PLACEHOLDER.finditer(text):
         token = match.group()
@@ -213,7 +217,9 @@ def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bo
     line = _line_before(text, start)
     if LABEL_BEFORE.search(line):
         return False
-    if line and not SENTENCE_ENDED.search(line) and not (is_alone and line.endswith(COLON_SIGNS)):
+    # after a colon, the text's only placeholder ends the sentence
+    is_after_colon = is_alone and line.endswith(COLON_SIGNS)
+    if line and not SENTENCE_ENDED.search(line) and not is_after_colon:
         return False
     behind = text[end : end + NEAR_CHARACTERS]
     rest = behind.lstrip(" \t")

@@ -161,7 +161,11 @@ def _with_our_names(
 
 
 def _rows_of_source(source: Rows) -> Iterator[TableRow]:
-    """Returns the rows of the source, with the source's own names of the columns."""
+    """Returns the rows of the source, with the source's own names of the columns.
+
+    source: a file, the mappings of a table, or "hub:NAME:SPLIT" for a dataset of the hub, by
+    default its split "train".
+    """
     if not isinstance(source, str | Path):
         return _rows_of_values("row", source)
     source = str(source)

@@ -1,7 +1,7 @@
 """Reads one value of a row of a file, of a dataset, or of a trainer's column.
 
     one_text("A red circle.", "context")        # "A red circle."
-    box("[1, 2, 3, 4]", "bbox")                 # (1, 2, 3, 4)
+    box_of_value("[1, 2, 3, 4]", "bbox")        # (1, 2, 3, 4)
 
 For a missing value (None, NaN, blank), a reader returns None or (). For a value of a wrong type, a
 reader raises ValueError with the name of the column. base/texts.py has the readers for texts.

@@ -292,9 +292,12 @@ def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
     """
     if length != 2:
         return False
-    before = words[start - 3] if start >= 3 else ""
-    behind = words[start + 2] if start + 2 < len(words) else ""
-    return before == words[start - 1] or behind == words[start]
+    # in "row after row after row" the words "row after" at 0 have their copy at 2, and "row" behind
+    first_word = words[start]
+    last_word = words[start - 1]
+    before_phrase = words[start - 3] if start >= 3 else ""
+    behind_copy = words[start + 2] if start + 2 < len(words) else ""
+    return before_phrase == last_word or behind_copy == first_word
 
 
 def _gap_signs(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
@@ -357,7 +360,8 @@ def _unstated_words(
 ) -> list[int]:
     """Returns the numbers of the words that follow UNSTATED_WORDS unstated words in a row.
 
-    A word is unstated if no character of the word is in a range of `stated`.
+    A word is unstated if no character of the word is in a range of `stated`. places: the characters
+    [start, end) of each word. stated: the characters [start, end) that the metric asks about.
     """
     inside = bytearray(len(text))  # 1 for each character that is stated
     for start, end in stated:
@@ -392,7 +396,8 @@ def _disordered_words(
     A slip is a misused small word or a misplaced word.
     """
     misused = _misused_small_words(text, places, words)
-    slips = [(number, number + 1) for number in misused]  # words [first, end)
+    # each slip as a range of words (first, end), where `end` is the number after the last word
+    slips = [(number, number + 1) for number in misused]
     for start, end in misplaced:
         # the numbers of the words that begin within these characters
         first = bisect_right(places, (start, 0))

@@ -85,8 +85,10 @@ class _Container:
 
         `0.9` of `{"label": "a heron", "score": 0.9}` is about the record.
         """
+        # beside a sentence or a box, every number is about the record
         if self.has_sentence or self.has_place:
             return True
+        # beside another text, only `true` and a share such as 0.9 are
         return bool(self.texts and _OF_RECORD.fullmatch(value))
 
 
@@ -181,7 +183,9 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
 
 
 def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
-    """Returns the kind of a token, and the start and end of the token's content."""
+    """Returns the kind of a token, and the start and end of the token's content. A closing bracket,
+    and a sign such as a comma, have no content: their range is empty.
+    """
     if match["value"]:
         return ("value", *match.span("value"))
     if match["text"] is not None:
@@ -189,12 +193,15 @@ def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
         return (kind, *match.span("text"))
     if match["open"]:
         return ("open", *match.span("open"))
+    kind = "close" if match["close"] else ""
     end = match.end()
-    return ("close" if match["close"] else "", end, end)
+    return (kind, end, end)
 
 
 def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
-    """Adds a key and its value to the counts of the object `container`."""
+    """Counts a key with its value in the object `container`. The counts say later which keys are
+    read and which are dropped.
+    """
     if value.kind == "text":
         container.texts.append(key)
         if _SENTENCE_LIKE.match(value.content):

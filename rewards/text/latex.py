@@ -189,7 +189,7 @@ class _Latex:
             yield " ", start
             return end
         names_sign = len(sign) == 1 and not sign.isspace()
-        # "\tilde{n}" is, "\tilde" alone is not
+        # "\tilde{n}" is an accent, and "\tilde" alone is a sign
         is_accent = group is not None and name in _ACCENT_COMMANDS
         if names_sign and not is_accent:
             yield start, end, LATEX
@@ -248,7 +248,8 @@ class _Latex:
     def _read_end_sign(self, token: re.Match[str]) -> PiecesAndOffset:
         """Yields the replacement of a brace, or of a sign that may end a formula.
 
-        Returns the offset to read on from.
+        Returns the offset to read on from. `self.braces` has an entry for each open brace: None for
+        a plain brace, and for the brace of an argument the signs that replace its end.
         """
         start, end = token.span()
         if token["sign"] == "{":

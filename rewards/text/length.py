@@ -19,15 +19,18 @@ WORD_OR_SIGN = re.compile(r"[^\W_]+|[^\w\s]|_")
 
 
 def judged_length(text: str) -> int:
-    """Returns how many of the text's characters are judged."""
+    """Returns how many of the text's characters are judged: those of its first JUDGED_TOKENS words
+    and signs, and at most JUDGED_CHARACTERS.
+    """
     if len(text) <= JUDGED_TOKENS:  # a word or sign has at least one character
         return len(text)
-    begun = text[:JUDGED_CHARACTERS]
-    words = WORD_OR_SIGN.finditer(begun)
+    beginning = text[:JUDGED_CHARACTERS]
+    words = WORD_OR_SIGN.finditer(beginning)
+    # the last word that is judged, or None if the beginning has fewer words
     last = next(islice(words, JUDGED_TOKENS - 1, None), None)
     # include white space behind the last word: otherwise trailing white space would count as wrong
-    if last is None or not WORD_OR_SIGN.search(begun, last.end()):
-        return len(begun)
+    if last is None or not WORD_OR_SIGN.search(beginning, last.end()):
+        return len(beginning)
     return last.end()
 
 
@@ -38,8 +41,8 @@ def shrink_parts(
 ) -> dict[str, float]:
     """Returns the parts, with each part that `lowest` names moved towards its lowest value.
 
-    `shrink({"clarity": 5.0}, 0.5, {"clarity": 1.0})` gives `{"clarity": 3.0}`: half of the distance
-    from 1 is left. Other parts stay unchanged.
+    `shrink_parts({"clarity": 5.0}, 0.5, {"clarity": 1.0})` gives `{"clarity": 3.0}`: half of the
+    distance from 1 is left. Other parts stay unchanged.
     """
     shrunk = dict(parts)
     for part in lowest.keys() & parts.keys():

@@ -56,10 +56,15 @@ class Markers:
             self.counts_items[last_start] = counts_on or begins_list
 
     def is_markup(self, marker: str, start: int) -> bool:
-        """Returns whether the marker at the offset `start` is markup, not content."""
+        """Returns whether the marker at the offset `start` is markup, not content.
+
+        marker: a sign or number at the start of a line, such as "-" or "1.".
+        """
+        # a number is markup if it counts the items of a list
         if start in self.counts_items:
             return self.counts_items[start]
         is_repeated = self.counts[marker] > 1
+        # a table has several lines that start with "|"
         if marker == "|":
             return is_repeated
         if _may_be_content(marker):
@@ -104,7 +109,7 @@ def lone_stars(text: str) -> set[int]:
         if is_within_word and (before.isdigit() or after.isdigit()):
             lone.add(start)  # "2**3"
         elif before and not before.isspace() and opened[size]:
-            lone.discard(opened[size].pop())
+            lone.discard(opened[size].pop())  # this run closes a pair, and both runs are markup
         else:
             if after and not after.isspace():
                 opened[size].append(start)

@@ -81,15 +81,21 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
 def _places_of_markup(
     text: str, unread: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int]]:
-    """Yields the characters [start, end) of each place: markup that only white space divides."""
-    at = reached = -1  # start and end of the current place, -1 without a current place
+    """Yields the start and end of each place with markup. Pieces of markup with only white space
+    between them are in one place.
+
+    unread: the (start, end, kind) of the characters that are not read, in order. Some kinds, such
+    as reasoning, are no markup.
+    """
+    at = reached = -1  # start and end of the current place, -1 before the first place
     for start, end, kind in unread:
         if kind in NO_MARKUP:
             continue
-        if at >= 0 and not text[reached:start].strip():
-            reached = end
+        is_first = at < 0
+        if not is_first and not text[reached:start].strip():
+            reached = end  # only white space lies between: the place goes on
             continue
-        if at >= 0:
+        if not is_first:
             yield at, reached
         at = start
         reached = end

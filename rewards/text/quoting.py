@@ -110,12 +110,15 @@ def _spaced_pattern(signs: str) -> str:
 def _in_a_row(words: Sequence[str]) -> str:
     """Returns a pattern for the words in this order, with a group for each word.
 
-    Signs and white space between the words do not matter.
+    The pattern of ["Text", "begins"] matches "Text begins" and "*Text*: begins", because signs and
+    white space between the words do not matter.
     """
     groups = []
     for word in words:
-        group = r"[^\W_]+" if word == _ANY_NUMBER else re.escape(word)
-        groups.append(f"({group})")
+        pattern = re.escape(word)
+        if word == _ANY_NUMBER:  # the number of a text may be any word
+            pattern = r"[^\W_]+"
+        groups.append(f"({pattern})")
     return _BETWEEN_WORDS.join(groups)
 
 

@@ -1,7 +1,7 @@
 """Finds the answer in a model's text: without reasoning, turns of other speakers, and text after
 the answer's end.
 
-    blanked("<think>A cat?</think>A dog.</s>Human: Why?").strip()        # "A dog."
+    blank_unshown("<think>A cat?</think>A dog.</s>Human: Why?").strip()  # "A dog."
 
 Chat templates mark turns by control tokens such as "<|im_start|>user". Texts that were decoded
 without control tokens, and texts of base models, mark turns by plain words such as "User:". A plain
@@ -226,14 +226,14 @@ def parts_of(text: str) -> list[tuple[int, int, str]]:
     """
     parts = []
     for start, end, kind in _parts_without_calls(text):
-        at = start
+        rest = start  # where the text after the last call begins
         # a call within reasoning is reasoning
         if not kind:
             for begin, stop in calls_in(text, start, end):
-                parts.append((at, begin, ""))
+                parts.append((rest, begin, ""))
                 parts.append((begin, stop, TOOLS))
-                at = stop
-        parts.append((at, end, kind))
+                rest = stop
+        parts.append((rest, end, kind))
     return parts
 
 

@@ -78,13 +78,14 @@ def without_token_marks(text: str) -> Iterator[Piece]:
 
 
 def _signs_are_spaces(text: str) -> bool:
-    """Whether the tokenizer's signs of the text stand for white space."""
+    """Whether the text has signs of a tokenizer that stand for white space: "AĠredĠkite"."""
     count = sum(1 for token in _MARKED_TOKEN.finditer(text) if token["sign"])
     if not count or _DRAWN_BLOCKS.search(text):
         return False
     # a single sign may be a Maltese letter, unless no such letter can be at its place ("a,Ġ")
     if count == 1 and not _SIGN_WITHIN_TEXT.search(text):
         return False
+    # a text of tokens has its spaces as signs, so it has little white space of its own
     spaces = sum(map(str.isspace, text))
     return spaces * MIN_SIGNS_PER_SPACE <= count
 

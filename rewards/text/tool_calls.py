@@ -45,16 +45,19 @@ def calls_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_call(text: str, opened: re.Match[str], end: int) -> int:
-    """Returns the end of the call that the mark `opened` begins, at most `end`."""
+    """Returns the end of the call that the mark `opened` begins, at most `end`. For "<tool_call>"
+    this is behind "</tool_call>".
+    """
     kind = opened.lastgroup or ""
     # Mistral's "[TOOL_CALLS]" has no end mark: the call ends where its JSON ends
     if kind == "list":
         return _end_of_json(text, opened.end(), end)
+    # some kinds have a pattern of their own; any other call ends with its name in a tag
+    # ("</tool_call>") or in brackets ("[/TOOL_CALL]")
     name = re.escape(opened[kind])
     closed = rf"</{name}\s*>"
     if kind == "upper":
         closed = rf"\[/{name}\]"
-    # a call in tags or brackets ends with its own name: "</tool_call>"
     sign = _CALL_ENDS.get(kind) or re.compile(closed, re.IGNORECASE)
     match = sign.search(text, opened.end(), end)
     if match is None:

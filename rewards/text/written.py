@@ -155,6 +155,10 @@ def _read_in_stages(reading: Reading, kinds: list[str], stages: Sequence[Stage])
 def _after_stage(reading: Reading, stage: Stage, kinds: list[str]) -> Reading:
     """Returns the reading after one stage, and writes the kind of each dropped character into
     `kinds`.
+
+    stage: a function that divides a text into pieces: (start, end) for kept characters, (start,
+    end, kind) for dropped characters, and (text, place) for a new text that comes from the
+    character at `place`. kinds: by the character's offset in the text as written.
     """
     text = reading.plain
     origin = reading.origin
@@ -193,6 +197,7 @@ def _dropped_ranges(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int,
         end = start + sum(1 for _ in run)
         inner = text[start:end].strip()
         if kind and inner:
+            # `inner` begins at the run's first character that is no white space
             begin = text.index(inner[0], start)
             yield begin, begin + len(inner), kind
         start = end

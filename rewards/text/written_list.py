@@ -2,7 +2,7 @@
 
     read_list('Here it is:\\n```json\\n["a", "b"]\\n```')      # ["a", "b"]
     read_list('["a", "b", "c')                               # ["a", "b"]: the token limit cut it
-    unlisted('A cat. "[]"')                                  # "A cat. '()'"
+    without_list_signs('A cat. "[]"')                        # "A cat. '()'"
 
 The texts in a judge's prompt have no brackets (`without_list_signs`). So a list in the judge's
 answer is the judge's own list, even if the judge repeats a completion.

@@ -120,12 +120,12 @@ def _quoted_words(quote: str) -> list[str]:
 
 
 def _plain_lower_case(text: str) -> tuple[str, Sequence[int]]:
-    """Returns the plain text in lower case, and for each of its characters the place in `text`.
+    """Returns the plain text in lower case, and for each of its characters the offset in `text`.
 
     Lower case comes first, because a capital letter may look Latin while its small letter does not.
     """
     # The capital I with a dot is replaced first. No other letter becomes two characters in lower
-    # case, and two characters would shift all places after the letter.
+    # case, and two characters would shift all offsets after the letter.
     one_for_one = text.replace("\u0130", "I")
     return plain_text(one_for_one.lower())
 
@@ -136,10 +136,11 @@ def find_words(
     origin: Sequence[int],
     used: Collection[Any] = (),
 ) -> SentencePlace | None:
-    """Returns the place where the words first occur one after another, outside the `used` places,
-    or None.
+    """Returns the range (start, end) of characters where the words first occur one after another,
+    or None. A range in `used` is skipped.
 
-    plain, origin: a plain text and its characters' places, from `_plain_lower_case`.
+    plain: the plain text in lower case. origin: for each of its characters, the offset in the text
+    as written. The returned range is in the text as written.
     """
     if not words:
         return None

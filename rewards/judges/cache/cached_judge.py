@@ -32,8 +32,8 @@ from spanreward.rewards.judges.usage import Usage
 # - a rating is read in another way from log-probabilities or from a text (encoding/chat.py,
 #   remote/, function_judge.py, experimental/encoder_judge.py);
 # - a picture is converted in another way (rows/pictures.py).
-# Changes of MatchJudge need no new READING_VERSION, because its name has the VERSION of
-# match_judge.py.
+# Changes of MatchJudge need no new READING_VERSION, because its name has the
+# MATCH_VERSION of match_judge.py.
 READING_VERSION = 1
 
 
@@ -100,7 +100,9 @@ class CachedJudge(OuterJudge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Answers `rate`, from the file where possible."""
+        """Returns a rating for each question, in order. Known ratings are read from the file, and
+        the judge is asked only the other questions.
+        """
         # Read the known ratings from the file.
         keys = self._keys(questions, {"scale": list(scale)})
         ratings: dict[str, Rating | Failure] = {}
@@ -120,7 +122,9 @@ class CachedJudge(OuterJudge):
         return [ratings[key] for key in keys]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Answers `write`, from the file where possible."""
+        """Returns a text for each question, in order. Known texts are read from the file, and the
+        judge is asked only the other questions.
+        """
         # Read the known texts from the file.
         keys = self._keys(questions, {"write": max_tokens})
         texts: dict[str, str | Failure] = self._look_up(keys)

@@ -185,8 +185,8 @@ class ChatEncoder:
     def _may_fit(self, question: Question, budget: int) -> bool:
         """Returns whether `fit` should try the whole question before it shortens the description.
 
-        A description with more characters than `budget` has tokens is probably too long. The trial
-        is then worth its time only if the description is encoded once for all its questions.
+        A description of more than `budget` characters is probably too long. It is tried only if
+        the chat can be divided behind it, because it is then encoded once for all its questions.
         """
         start, end = question.description
         if end - start <= budget:
@@ -279,16 +279,16 @@ class ChatEncoder:
             if len(ids) <= budget:
                 return ids, 0
         # The question without its description has `needed` tokens, so the description may have
-        # `left` tokens. `_cached_token_starts` keeps the offsets of its tokens for all questions
-        # with it.
+        # `allowed` tokens. Its token with the number `allowed`, from 0, is the first one too many:
+        # the description is cut where this token starts.
         description = question.messages[-1]["content"][start:end]
         needed = len(self._encode_shortened(question, 0))
         starts = self._cached_token_starts(description)
-        left = budget - needed
-        while left > 0:
+        allowed = budget - needed
+        while allowed > 0:
             length = len(description)
-            if left < len(starts):
-                length = cut_place(description, starts[left])
+            if allowed < len(starts):
+                length = cut_place(description, starts[allowed])
             if length == 0:
                 break
             ids = self._encode_shortened(question, length)
@@ -297,7 +297,7 @@ class ChatEncoder:
             # The chat is still too long, because the text at the cut has more tokens within the
             # chat than alone. Cut as many tokens more as the chat exceeds the budget by.
             excess = len(ids) - budget
-            left = min(left, len(starts)) - excess
+            allowed = min(allowed, len(starts)) - excess
         without = " without its description" if description else ""
         raise ValueError(
             f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has "

@@ -135,10 +135,13 @@ def _newline_sign(plain: Tokenizer) -> str:
 
 
 def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
-    """Returns whether a token of the vocabulary reaches across the place.
+    """Returns whether a token of the vocabulary has characters on both sides of the place at which
+    a prompt would be divided.
 
-    Such a token has a newline next to a character that is no white space. The character is after
-    the newline if the place is behind the empty line (`behind`), and before the newline otherwise.
+    A prompt is divided before the empty line after the description, or `behind` this line. A token
+    that reaches across the place behind the line has a newline and then a character that is no
+    white space. A token that reaches across the place before the line has them in the other order.
+
     newline: how the vocabulary spells a newline.
     """
     vocabulary = plain.get_vocab(with_added_tokens=False)
@@ -147,8 +150,11 @@ def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
         if newline not in token:
             continue
         for left, right in pairwise(token):
-            sign, neighbour = (left, right) if behind else (right, left)
-            if sign == newline and neighbour not in spaces:
+            if behind:
+                is_across = left == newline and right not in spaces
+            else:
+                is_across = right == newline and left not in spaces
+            if is_across:
                 return True
     return False
 
@@ -172,7 +178,8 @@ def _has_equal_tokens(
     before: Sequence[str],
     behind: Sequence[str],
 ) -> bool:
-    """Returns whether prompts, divided at the place, have the same tokens in two parts as in one.
+    """Returns whether prompts, divided at `place`, have the same tokens in two parts as in one. The
+    place is before or behind the empty line after the description.
 
     before, behind: the characters to try directly before and behind the empty line. Every pair is
     tried.
@@ -239,7 +246,7 @@ def _begin_word(tokens: list[Token], place: int) -> list[Token]:
 def hard_characters() -> tuple[str, ...]:
     """Returns two characters of every Unicode category, without white space and lone surrogates.
 
-    Tokenizers never get lone surrogates (`chat.encodable`).
+    Tokenizers never get lone surrogates (`chat.encodable_text`).
     """
     by_category: dict[str, list[str]] = {}
     for number in range(sys.maxunicode + 1):

@@ -1,9 +1,10 @@
 """Encodes questions and sorts the encodings, so that a model computes common beginnings once.
 
-questions = ready(questions)  # the images are now Pictures: RGB, upright, of limited size
+# the images become Pictures: RGB, upright, of limited size
+questions = with_converted_images(questions)
 batch = encode_batch(questions, encoder.prompt, budget)
 answers = batch.by_question(ask(batch.inputs))    # in the order of the questions
-for run in runs(sorted(prompts)):
+for run in runs_of_prompts(sorted(prompts)):
     run.shared                       # tokens that all of prompts[run.start : run.stop] begin with
 """
 
@@ -115,6 +116,8 @@ def runs_of_prompts(prompts: Sequence[Prompt]) -> Iterator[Run]:
 
     prompts: sorted. The common beginning of prompts with pictures includes all their pictures. A
     common beginning of fewer than MIN_SHARED tokens counts as 0 for prompts without pictures.
+
+    The head of a prompt is its beginning up to the end of its last picture.
     """
     start = 0
     for _, block in groupby(prompts, key=_head_of):

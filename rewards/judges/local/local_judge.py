@@ -173,7 +173,7 @@ class LocalJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Answers `rate`.
+        """Returns a rating or a Failure for each question, in order.
 
         Raises ValueError for a scale with an entry of several tokens. An error during the loading
         of the model is raised too. All other errors become Failures.
@@ -204,7 +204,7 @@ class LocalJudge(Judge):
         return [ratings[number] for number in range(len(questions))]
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Answers `write` by greedy decoding.
+        """Returns a text or a Failure for each question, in order, by greedy decoding.
 
         An error during the loading of the model is raised. All other errors become Failures.
         """

@@ -165,7 +165,8 @@ class TransformersJudge(LocalJudge):
     ) -> list[Mapping[int, float]]:
         """Returns the log-probabilities of the `top` likeliest token ids after each row.
 
-        The other arguments are those of `_logprobs_of_ids`.
+        rows: prompts that have their first `shared` tokens in common. cache: the keys and values of
+        these `shared` tokens; None if `shared` is 0.
         """
         suffixes = [row.ids[shared:] for row in rows]
         table = self._next_token_logprobs(suffixes, cache)

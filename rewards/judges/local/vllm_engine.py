@@ -1,9 +1,10 @@
 """Helpers for the processes of a vLLM engine: to start the processes, to call the engine with a
 time limit, and to end the processes together with this process.
 
-with one_at_a_time([1]), environment(CUDA_VISIBLE_DEVICES="1"):
+with one_at_a_time([1]), temporary_environment(CUDA_VISIBLE_DEVICES="1"):
     engine = LLM(...)
-watched(lambda: engine.generate(requests), processes, end)  # raises if the engine is dead or hangs
+# raises if the engine is dead or hangs
+call_watched(lambda: engine.generate(requests), processes, end)
 """
 
 import fcntl
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 # Names of vLLM that are not documented, so a new version may lack a name (`check_names`). The
 # versions 0.28, 0.31, 0.32 and 0.33 have all names. ENVIRONMENT_CACHE_FUNCTIONS are functions of
-# `vllm.envs`. END is a method of an LLM.
+# `vllm.envs`. ENGINE_SHUTDOWN is a method of an LLM.
 ENVIRONMENT_CACHE_FUNCTIONS = ("_is_envs_cache_enabled", "disable_envs_cache", "enable_envs_cache")
 ENGINE_SHUTDOWN = "llm_engine.engine_core.shutdown"
 

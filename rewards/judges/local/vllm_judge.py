@@ -137,9 +137,8 @@ class VllmJudge(LocalJudge):
         # log-probabilities of the new engine after the check prompt, by token id
         self._at_start: dict[int, float] = {}
         self._failures: list[str] = []  # reasons, since the outermost `with` began
-        self._deadline_end = (
-            0.0  # the latest time for answers within this `with`, by the monotonic clock
-        )
+        # the latest time for answers within this `with`, by the monotonic clock
+        self._deadline_end = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -200,7 +199,8 @@ class VllmJudge(LocalJudge):
         # Lock the GPUs of the engine: this rank's GPU, or all GPUs for a tensor-parallel engine.
         gpus = range(torch.cuda.device_count())
         if self.tensor_parallel <= 1:
-            gpus = gpus[rank_index() :][:1]
+            own = rank_index()
+            gpus = gpus[own : own + 1]  # empty without a GPU
         with one_at_a_time(gpus):
             free = free_memory()
             try:

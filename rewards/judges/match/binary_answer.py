@@ -24,7 +24,7 @@ from spanreward.rewards.language.lemmas import lemma_of_word
 from spanreward.rewards.language.words import HEDGE_WORDS, PICTURE_NOUNS, word_set
 from spanreward.rewards.text.filler import FUNCTION_WORDS
 
-# Words that alone answer no. The other words of NO, such as "not", deny the words beside them.
+# Words that alone answer no. The other NO_WORDS, such as "not", deny the words beside them.
 SAYING_NO = word_set("no nope nah false")
 # words that leave the answer open
 OPEN_WORDS = EVASIVE_WORDS | HEDGE_WORDS | word_set("might may could or if")
@@ -69,7 +69,7 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
     says_no = _has_word_of(NO_WORDS, first)
     if says_no and _has_word_of(YES_WORDS, first):
         return "", "it must say yes or no, not both"
-    # The first sign denies without a word of NO: "I doubt it".
+    # The first sign denies without one of the NO_WORDS: "I doubt it".
     if first.denied and not says_no:
         return "", "it denies or doubts what it says"
     word = "no" if first.denied else "yes"
@@ -86,12 +86,16 @@ def _has_word_of(words: frozenset[str], piece: Piece) -> bool:
 
 
 def _says_otherwise(piece: Piece, word: str) -> bool:
-    """Returns whether a later piece contradicts the answer `word` ("yes" or "no"): it says the
-    opposite, or takes "yes" back, as in "that is wrong".
+    """Returns whether a later piece of an answer contradicts `word`, the answer so far ("yes" or
+    "no").
+
+    A piece that begins with "yes" contradicts "no". A piece that begins with "no" contradicts
+    "yes", and so does a piece that takes the answer back, such as "that is wrong".
     """
     first_word = piece.words[0]
     if word == "no":
         return first_word in YES_WORDS
+    # Two denying words cancel each other: "no doubt" is not denied, and does not contradict "yes".
     if not piece.denied:
         return False
     return first_word in SAYING_NO or TAKING_BACK.issuperset(piece.words)

@@ -52,9 +52,9 @@ class MatchJudge(Judge):
     """A judge without a model, which compares words. It is not a published metric.
 
     Args:
-        pipeline: the spaCy pipeline that parses texts, or its name (`language.parse.describe`).
+        pipeline: the spaCy pipeline that parses texts, or its name (`scene_graphs`).
             Texts whose probe has a graph are not parsed.
-        coref: the coreference method, "rules" or a function (`language.parse.describe`).
+        coref: the coreference method, "rules" or a function (`coref_method`).
     """
 
     sees_pictures = False

@@ -82,7 +82,8 @@ MIN_ABBREVIATION_LETTERS = 3  # "min" may abbreviate "minutes", but "m" may not
 def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     """Returns the rating from 1 to 3 and its reason, such as "no reference answer says 'blue'".
 
-    The comments name the rules of this file's docstring, in the same order.
+    The first rule that applies decides. Each comment begins with the name of a rule, as in this
+    file's docstring.
     """
     candidate = plain_answer(probe.candidate)
     people = list(map(plain_answer, probe.references))
@@ -90,10 +91,10 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     references = list(map(tokens_of, people))
     if not words or not references:
         return 1.0, "there is nothing to compare"
-    # asked; the answer "?" alone may be right, for example about a sign in the picture
+    # asked: the answer is a question; but "?" alone may be right, for example about a sign
     if candidate.rstrip().endswith("?") and words != ["?"]:
         return 1.0, "it asks"
-    # yes/no
+    # yes/no: the most frequent reference is "yes" or "no"
     question = set(tokens_of(probe.question))
     reference_words = set(chain.from_iterable(references))
     pieces = pieces_of(candidate, question | (reference_words - NO_WORDS))
@@ -102,7 +103,7 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     if most_frequent in ("yes", "no"):
         answer, reason = binary_answer(probe.question, pieces)
         return _rate_binary(answer, reason, counts)
-    # letters
+    # letters: the references are letters or lists of letters
     is_new = words not in references
     rated = _rate_letters(candidate, people, is_new)
     if rated is not None:
@@ -110,19 +111,19 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     only_letters = all(map(is_letter, reference_words))
     if is_new and only_letters and len(letters_of(candidate)) > 1:
         return 1.0, "it names several letters"
-    # equality; compares the base forms of the words
+    # equality: the answer has the same base forms of words as a reference
     frequencies = Counter(tuple(map(lemma_of_word, reference)) for reference in references)
     most = max(frequencies.values())
     frequency = frequencies[tuple(map(lemma_of_word, words))]
     if frequency:
         return _rate_by_frequency(3.0, frequency, most)
-    # none
+    # none: the references are numbers, and the answer denies the thing, which counts as 0
     reference_lemmas = set(chain.from_iterable(frequencies))
     only_numbers = not any(map(has_letters, reference_lemmas))
     zeros = frequencies[("0",)]
     if only_numbers and zeros and denies_all(pieces, probe.question):
         return _rate_by_frequency(3.0, zeros, most)
-    # share
+    # share: how many words the answer and a reference share
     question_lemmas = set(map(lemma_of_word, question - UNCOUNTED_WORDS)) - reference_lemmas
     items: list[list[str]] = []
     for piece in asserted_pieces(pieces):
@@ -137,7 +138,12 @@ def _rate_by_share(
     frequencies: Counter[tuple[str, ...]],
     question_lemmas: AbstractSet[str],
 ) -> tuple[float, str]:
-    """Applies the rule "share". Returns the rating and its reason.
+    """Returns the rating (1 to 3) of an answer by the words that it shares with a reference, and
+    the reason.
+
+    Two shares are taken: of the answer's words that a reference has, and of the words of the best
+    reference that the answer has. The smaller share decides: from 2/3 on it gives 3, from 1/2 on 2,
+    and below 1/2 1. If another reference is more than twice as frequent, 3 becomes 2.
 
     Args:
         words: the words of the answer.
@@ -289,7 +295,8 @@ def _has_other_unit(content: Sequence[str], reference: Sequence[str]) -> bool:
     """Returns whether the answer has a number of the reference with another unit: "5 m" for
     "5 km".
 
-    content, reference: see `contradicts_reference`.
+    content: base forms of the answer's words that count. reference: base forms of the reference's
+    words.
     """
     # If the answer has all words of the reference, the further words of the answer are dropped: a
     # further word could separate a number from its unit.
@@ -348,7 +355,8 @@ def answering_words(
 
     The compared words come from items with a word of a reference, and from short items in the same
     row. Each word of a reference may have one explaining word in its item ("dark" in "dark red"),
-    which is left out. A long item without a word of a reference ends a row.
+    which is left out. A row is a part of the prose: a long item without a word of a reference ends
+    the row.
 
     items: the result of `_counting_lemmas` for each item, with "" for words that do not count.
     """
@@ -356,6 +364,7 @@ def answering_words(
     for words in items:
         shared = [word for word in words if word in reference_lemmas]
         unshared = [word for word in words if word and word not in reference_lemmas]
+        # an item of few words that all count, but in no reference: a further, wrong answer
         is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
         if shared or is_short_answer:
             # leave out one explaining word for each shared word

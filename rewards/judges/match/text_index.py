@@ -170,7 +170,14 @@ class TextIndex:
         self.linked[object_].add(subject)
 
     def _add_names(self, number: int, names: set[frozenset[str]]) -> None:
-        """Adds an entity to `named`, `placed` and `partial`. names: the heads of the entity."""
+        """Adds an entity to three maps by which a question finds it.
+
+        `named` finds it by a whole name ("coffee cup"), `partial` by one word of a name or an
+        attribute ("coffee"), and `placed` finds a place by its attribute ("left" finds "the left
+        corner").
+
+        number: the entity's number. names: the heads of the entity.
+        """
         for name in names:
             self.named[name].append(number)
         nouns = set(self.nouns[number])
@@ -180,6 +187,7 @@ class TextIndex:
                 nouns.update(attribute)
                 for word in attribute:
                     nouns.update(nouns_of_adjective(word))
+            # "left" of "the left corner"
             elif attribute <= PLACE_LEMMAS and attribute not in names:
                 self.placed[attribute].append(number)
         for noun in nouns:
@@ -187,18 +195,21 @@ class TextIndex:
 
     def rating(self, probe: PresenceProbe) -> float:
         """Returns the rating of one question about this text, from 1 to 5."""
-        how, subjects = self.resolve(probe.mention)
+        rating_of_thing, subjects = self.resolve(probe.mention)
+        # The question is about the thing alone.
+        if probe.kind in ("entity", "denied"):
+            return rating_of_thing
         # A thing that the text does not mention has no attribute and no relation.
-        if probe.kind in ("entity", "denied") or how == ABSENT_RATING:
-            return how
+        if rating_of_thing == ABSENT_RATING:
+            return ABSENT_RATING
         words = lemmas_of_phrase(probe.words)
         # An attribute: if the mention may mean several things, the best rating counts.
         if probe.other is None:
             ratings = [self._detail_rating(number, words) for number in subjects]
             return max(ratings, default=self._rating_of_missing(words))
         # A relation.
-        how_other, objects = self.resolve(probe.other)
-        if how_other == ABSENT_RATING:
+        rating_of_other, objects = self.resolve(probe.other)
+        if rating_of_other == ABSENT_RATING:
             return ABSENT_RATING
         if subjects and objects:
             return self._relation_rating(subjects, objects, words)
@@ -217,12 +228,15 @@ class TextIndex:
         return self._resolved[mention]
 
     def _resolve(self, mention: Mention) -> tuple[float, list[int]]:
-        """Computes the result of `resolve`, without its cache."""
-        how, namesakes = self._entities_of_name(mention)
+        """Computes the result of `resolve`, without its cache: the rating of the question whether
+        the text has the mentioned thing, and the entities that the mention may mean.
+        """
+        rating, namesakes = self._entities_of_name(mention)
         fitting = [number for number in namesakes if self._has_all_details(number, mention)]
         if fitting or not namesakes:
-            return how, self._most_alike(fitting, mention)
+            return rating, self._most_alike(fitting, mention)
         # The text has things with the name, but describes each of them in another way.
+        # "the corner of the box": a place is found by the thing that it is part of.
         if mention.links and lemmas_of_phrase(mention.head) <= PLACE_LEMMAS:
             return SAME_NAME, self._places_of_owners(mention)
         return SAME_NAME, self._most_alike(namesakes, mention)
@@ -247,9 +261,11 @@ class TextIndex:
         return [number for number in near if self.is_place[number]]
 
     def _most_alike(self, numbers: list[int], mention: Mention) -> list[int]:
-        """Returns the entities that share most details and ties with the mention.
+        """Returns the entities that share most details and ties with the mention, to choose among
+        several things with one name.
 
-        `Mention` explains details and ties. numbers: the entities to choose from.
+        Details and ties are attributes and relations of the mentioned thing that need not be true
+        of the entity. numbers: the entities to choose from.
         """
         if len(numbers) < 2:
             return numbers
@@ -299,8 +315,8 @@ class TextIndex:
         for word in name:
             described.append(self.partial.get(word, set()))
         whole = set.intersection(*described)
-        how = REWORDED_RATING if whole or name <= self.words else ABSENT_RATING
-        return how, sorted(whole)
+        rating = REWORDED_RATING if whole or name <= self.words else ABSENT_RATING
+        return rating, sorted(whole)
 
     def _detail_rating(self, number: int, words: frozenset[str]) -> float:
         """Returns a rating: whether the entity has this attribute, or is the subject of this
@@ -402,8 +418,10 @@ class TextIndex:
         return best
 
     def _pair_rating(self, subject: int, object_: int, words: frozenset[str]) -> float:
-        """Returns a rating: whether the relation holds from the subject to the object. Subject and
+        """Returns a rating: whether a relation holds from the subject to the object. Subject and
         object may be the same entity.
+
+        words: the base forms of the relation, such as {"next", "to"}.
         """
         if subject == object_ and (subject, object_) not in self.relations:
             # "cup of coffee" for "coffee cup", "top of the box" for "box"
@@ -412,7 +430,7 @@ class TextIndex:
             return ABSENT_RATING
         pair = (subject, object_)
         relations = list(self.relations.get(pair, ()))
-        if words <= SYMMETRIC_RELATIONS:
+        if words <= SYMMETRIC_RELATIONS:  # "the cat is near the dog" for "the dog is near the cat"
             reversed_pair = (object_, subject)
             relations += self.relations.get(reversed_pair, [])
         ratings = [agreement_of_words(words, relation) for relation in relations]

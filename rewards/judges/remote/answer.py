@@ -151,11 +151,14 @@ class ServerAnswer(BaseModel):
     def first(self) -> list[tuple[str, float]]:
         """The tokens and natural log-probabilities at the first position. null counts as minus
         infinity.
+
+        A chat has them in `listed`, as a list of objects. A completion has them in `likely`, as a
+        dict.
         """
         listed: list[tuple[str | None, float | None]] = []
         for entry in self.listed or []:
             listed.append((entry.token, entry.logprob))
-        # Some servers do not list the chosen token, so it is added here.
+        # Some servers leave the token of the answer itself out of the list, so it is added here.
         tokens = [token for token, _ in listed]
         if listed and self.logprob is not None and self.token not in tokens:
             listed.append((self.token, self.logprob))
@@ -234,7 +237,8 @@ class Served:
 
 
 def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | Busy:
-    """Returns a server's answer as a ServerAnswer, a Refused or a Busy (see the top of this file).
+    """Returns a server's answer as a ServerAnswer, a Refused for an error that another attempt
+    would meet again, or a Busy for an error that may pass.
 
     status: the status of HTTP. content: the body.
     """
@@ -244,6 +248,7 @@ def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | 
             answer = ServerAnswer.model_validate_json(_json_part(content))
         if answer is not None and not (answer.error or answer.inner_error):
             return answer
+    # An error, or an answer whose field for an error describes none, or a body of another form.
     return error_in_answer(status, content) or answer or _no_answer(content)
 
 
@@ -294,13 +299,14 @@ def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
     if QUOTA_WORDS.search(about):
         return Refused(402, words)
     # Without a code the words decide whether the error passes.
-    passes = None
+    passing_words = None
     if not code:
-        passes = PASSING_WORDS.search(about)
-    if code in RETRIED_STATUSES or code == 409 or code >= 500 or passes:
+        passing_words = PASSING_WORDS.search(about)
+    if code in RETRIED_STATUSES or code == 409 or code >= 500 or passing_words:
+        # a patient Busy is asked again until the deadline, any other Busy only a few times
         patient = code in RETRIED_STATUSES
-        if passes:
-            patient = passes.lastgroup is None  # not `fault`
+        if passing_words:
+            patient = passing_words.lastgroup is None  # words of the group `fault` are not patient
         why = f"it answers {code or status}: {words}".removesuffix(": ")
         return Busy(safe_line(why), patient)
     return Refused(code or status, words)

@@ -1,7 +1,7 @@
 """Questions as chats, for /v1/chat/completions. Only in this form does a server get pictures.
 
     form = ChatForm(detail="high")
-    form.encode_batch(questions, UNBOUNDED).inputs[0].fields   # {"messages": [...]}
+    form.encode_batch(questions, UNBOUNDED_TOKENS).inputs[0].fields   # {"messages": [...]}
 
 The server turns the messages into tokens, and this package does not know which texts become control
 tokens. Therefore a space is added after every `<` and `[` of the messages, which breaks up control
@@ -79,8 +79,8 @@ class ChatForm:
         """Returns the question as a chat, and 0, the number of characters that were cut. The
         pictures stand before the text of the first user message, as in `transformers:` and `vllm:`.
 
-        Raises ValueError if no message is a user's, if a picture cannot be decoded, or if the
-        pictures are too large.
+        budget: not used, because the server cuts nothing. Raises ValueError if no message is a
+        user's, if a picture cannot be decoded, or if the pictures are too large.
         """
         parts = self._picture_parts(question.images)
         messages: list[dict[str, Any]] = []

@@ -2,7 +2,7 @@
 
     endpoint = Endpoint("http://127.0.0.1:8000", deadline=300.0)
     requests = StreamedRequests(questions, encode, {"model": "m", "max_tokens": 1})
-    answers, retries = run(endpoint.ask("completions", requests, {}, seconds=300.0))
+    answers, retries = run_coroutine(endpoint.ask("completions", requests, {}, seconds=300.0))
 
 client.py decides which requests are repeated, answer.py reads the answers, and request_form.py
 learns from refusals which form the server accepts. docs/judges.md#servers describes all this for
@@ -128,8 +128,8 @@ class Endpoint:
         """Returns the model's entry in the server's list, or a Failure.
 
         The result is a Failure if the list lacks the model, or if the server is away, busy,
-        untrusted, or slower than CONNECT seconds. A server without a list may still serve the
-        model. Then an entry is made up, with the url as the origin of the weights.
+        untrusted, or slower than CONNECT_TIMEOUT seconds. A server without a list may still serve
+        the model. Then an entry is made up, with the url as the origin of the weights.
         """
         models = f"{self.url}{self._bases[0]}/models"
         try:
@@ -137,22 +137,22 @@ class Endpoint:
                 asyncio.timeout(CONNECT_TIMEOUT),
                 Client(self.server, _read_list, MAX_LIST_BYTES) as client,
             ):
-                # The first list that is not empty counts. A server without lists refuses each path.
+                # The first list that is not empty counts.
                 for base in self._bases:
                     entries = await client.get(f"{base}/models")
                     if isinstance(entries, Busy):
                         words = f"{models} does not answer: start the server ({entries.why})"
                         return Failure(Status.ERROR, words)
-                    if isinstance(entries, Refused):
-                        # Status 0: nothing was sent, because the server's certificate is not
-                        # trusted.
-                        if not entries.status:
-                            return Failure(Status.ERROR, f"{self.url}: {entries.words}")
-                    elif entries:
-                        return _entry_of(model, entries, models)
+                    if isinstance(entries, Refused) and entries.status == 0:
+                        # Nothing was sent, because the server's certificate is not trusted.
+                        return Failure(Status.ERROR, f"{self.url}: {entries.words}")
+                    if isinstance(entries, Refused) or not entries:
+                        continue  # no list at this path, so the next path is tried
+                    return _entry_of(model, entries, models)
         except TimeoutError:
             words = f"{models} does not answer within {CONNECT_TIMEOUT:g} s: start the server"
             return Failure(Status.ERROR, words)
+        # No path has a list.
         return Served(model, self.url)
 
     async def ask(
@@ -161,8 +161,10 @@ class Endpoint:
         """Returns one answer per request, in order, and the number of retries. While the server
         answers some requests, the next requests are encoded.
 
-        A request without an answer is a Failure: TIMEOUT after `seconds`, otherwise ERROR. path,
-        extras: see Call.
+        A request without an answer is a Failure: TIMEOUT after `seconds`, otherwise ERROR.
+
+        path: the path of the server's endpoint, below /v1/. extras: fields of each request that
+        some servers do not know.
         """
         largest = ANSWER_BYTES + BYTES_PER_TOKEN * requests.fields["max_tokens"]
         async with Client(
@@ -182,8 +184,8 @@ class Endpoint:
     async def _answer_at(
         self, call: Call, requests: StreamedRequests, place: int
     ) -> AnswerOrFailure:
-        """Takes the request at a place, and returns its answer. To take a request may encode a part
-        of all requests (StreamedRequests).
+        """Takes the request with the number `place` in the order of sending, and returns its
+        answer. To take a request may encode a part of all requests (StreamedRequests).
         """
         body = requests.take(place)
         if isinstance(body, Failure):
@@ -245,10 +247,16 @@ class Endpoint:
     def _better_form(
         self, call: Call, body: RequestBody, form: RequestForm, refused: Refused
     ) -> RequestForm | None:
-        """Returns the form that a refusal asks for, or None if it asks for no other form."""
+        """Returns the form that a refusal asks for, or None if it asks for no other form.
+
+        body: the request, without `call.extras`. form: the form in which it was sent.
+        """
         request = fit_request({**body, **call.extras}, form)
-        unproven = request.keys() - self._accepted_fields
-        doubtful = [name for name in call.extras if name in unproven]
+        # The refused fields are probably among the extras that this server has never taken.
+        doubtful = []
+        for name in call.extras:
+            if name in request and name not in self._accepted_fields:
+                doubtful.append(name)
         # If the server has answered a request before, its path is right and is not changed.
         base = form.base if self._accepted_fields else self._bases[-1]
         return better_form(form, request, refused, doubtful, base)
@@ -303,7 +311,7 @@ def failure_of_refusal(url: str, refused: Refused) -> Failure:
 
 
 def failure_of_busy(url: str, busy: Busy) -> Failure:
-    """Returns the Failure of a request that was Busy in all ATTEMPTS attempts, or for which the
+    """Returns the Failure of a request that was Busy in all MAX_ATTEMPTS attempts, or for which the
     server asks to wait longer than the client does.
     """
     if busy.patient:

@@ -111,9 +111,8 @@ class RemoteJudge(Judge):
         self.deadline = deadline
         self.samples = samples
         self.detail = detail
-        self._deadline_end = (
-            0.0  # when the deadline of the outermost `with` ends, by the monotonic clock
-        )
+        # the time on the monotonic clock at which the deadline of the outermost `with` ends
+        self._deadline_end = 0.0
         self._served: Served | Failure | None = None
         self._sees: bool | None = None  # None: not known yet
         self._gives_logprobs = True
@@ -254,7 +253,8 @@ class RemoteJudge(Judge):
         """Returns the request's fields that ask for log-probabilities, and further fields that not
         every server takes.
 
-        top: see Question. Raises ValueError for a scale that cannot be read from one token.
+        top: how many of the likeliest tokens a rating is read from, 0 for MAX_LOGPROBS. Raises
+        ValueError for a scale that cannot be read from one token.
         """
         for entry in scale:
             # On a scale from 1 to 10 the token "1" may be the beginning of "10".
@@ -278,7 +278,10 @@ class RemoteJudge(Judge):
     def rate_each(
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
-        """Returns what `rate` returns. Raises ValueError for entries of several tokens."""
+        """Returns a rating or a Failure for each question, in order.
+
+        Raises ValueError for a scale that cannot be read from one token.
+        """
         forms: list[tuple[str, int]] = []
         for question in questions:
             forms.append((self._path(question), question.top))
@@ -349,10 +352,12 @@ class RemoteJudge(Judge):
         top: int,
         cut: int,
     ) -> Rating | Failure:
-        """Returns the rating that the log-probabilities of an answer give, read as `Question.top`
-        describes. Returns an UNPARSED Failure if no rating can be read.
+        """Returns the rating that the log-probabilities of an answer give. Returns an UNPARSED
+        Failure if no rating can be read.
 
-        cut: see Rating.
+        top: 0 if only tokens that are exactly an entry of the scale count. Above 0 if a token
+        counts for every entry that its text contains, as in PoSh's published code. cut: how many
+        characters of the question's description were cut, for `Rating.cut`.
         """
         first = answer.first
         if not first:
@@ -365,7 +370,7 @@ class RemoteJudge(Judge):
         why = why_no_distribution(first, words, scale)
         if why:
             return Failure(Status.UNPARSED, why)
-        # The tokens have no ids here, so the place in the list serves as the id.
+        # The tokens have no ids here, so a token's index in the list serves as its id.
         logprobs = dict(enumerate(logprob for _, logprob in first))
         rating: Rating | Failure
         if top:
@@ -406,8 +411,8 @@ class RemoteJudge(Judge):
         """Returns the mean distribution of one question's written answers. `mass` is the share of
         readable answers.
 
-        If fewer than half of the answers are readable, the first Failure is returned. cut: see
-        Rating.
+        If fewer than half of the answers are readable, the first Failure is returned. cut: how many
+        characters of the question's description were cut.
         """
         read: list[Rating] = []
         failures: list[Failure] = []
@@ -433,7 +438,7 @@ class RemoteJudge(Judge):
         return Rating(probabilities, readable_share, cut, samples=len(read))
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
-        """Returns what `write` returns: greedy answers."""
+        """Returns an answer in words to each question, in order, by greedy decoding."""
         texts: dict[int, str | Failure] = {}
         paths = map(self._path, questions)
         for path, numbers in numbers_by_kind(paths).items():
@@ -559,8 +564,8 @@ def answer_in_words(answer: ServerAnswer) -> str:
     finish_reason 'length'".
     """
     words = safe_line(answer.text or "", SHOWN_ANSWER)
-    came = f"it answered {words!r}" if words else "it answered no text"
-    came += f", finish_reason {safe_line(str(answer.finish_reason), SHOWN_ANSWER)!r}"
+    clause = f"it answered {words!r}" if words else "it answered no text"
+    clause += f", finish_reason {safe_line(str(answer.finish_reason), SHOWN_ANSWER)!r}"
     if answer.reasoning:
-        came += ", and it wrote reasoning"
-    return came
+        clause += ", and it wrote reasoning"
+    return clause

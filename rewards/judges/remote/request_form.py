@@ -71,13 +71,17 @@ class RequestForm:
 
 
 def fit_request(request: Mapping[str, Any], form: RequestForm) -> dict[str, Any]:
-    """Returns the request with the changes of the form."""
+    """Returns the request with the changes of the form: a field gets another name, is left out, or
+    gets a smaller or larger number.
+    """
     fields = dict(request)
     if "max_tokens" in fields:
         fields["max_tokens"] = max(fields["max_tokens"], form.shortest)
     for name in form.fields.keys() & request.keys():
         value = fields.pop(name)
         change = form.fields[name]
+        # a text is the field's other name, None leaves the field out, and a number is the largest
+        # value
         if isinstance(change, str):
             fields[change] = value
         elif change is not None:

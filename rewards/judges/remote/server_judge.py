@@ -94,6 +94,8 @@ class ServerJudge(RemoteJudge):
         """Returns the request's fields that ask for log-probabilities, and further fields that not
         every server takes.
 
+        top: how many of the likeliest tokens a rating is read from, 0 for the scale's tokens.
+
         Raises ValueError for an entry of several tokens.
         """
         ids_by_entry = self.encoder.token_ids_by_entry(scale)
@@ -128,7 +130,7 @@ class ServerJudge(RemoteJudge):
 
     def _budget(self, path: str, questions: Sequence[Question], reserve: int) -> int:
         """Returns the most tokens that a question may have: the server's limit without `reserve`,
-        or UNBOUNDED if the server reports no limit.
+        or UNBOUNDED_TOKENS if the server reports no limit.
         """
         # Only a question with a description can be cut. If no question has a description, the
         # server is not asked for its limit.

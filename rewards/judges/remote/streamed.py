@@ -1,7 +1,7 @@
 """Requests that are encoded while the server answers earlier requests.
 
 requests = StreamedRequests(questions, encode, {"model": "m", "max_tokens": 1})
-requests.take(0)                              # encodes the first AHEAD questions
+requests.take(0)                              # encodes the first QUESTIONS_AHEAD questions
 answers, cuts = requests.by_question(answers)     # in the order of the questions
 """
 
@@ -14,11 +14,11 @@ from spanreward.rewards.judges.judge import Failure, Question, T
 
 
 class StreamedRequests:
-    """The bodies of one call's requests. AHEAD questions at a time are encoded, when the first of
-    their requests is taken.
+    """The bodies of one call's requests. QUESTIONS_AHEAD questions at a time are encoded, when the
+    first of their requests is taken.
 
-    A request is known by its place: 0 for the request that is sent first. Within AHEAD questions
-    the requests are sorted, so that requests with the same beginning are neighbours.
+    A request is known by its place: 0 for the request that is sent first. Within QUESTIONS_AHEAD
+    questions the requests are sorted, so that requests with the same beginning are neighbours.
 
     Args:
         questions: at least one question.
@@ -44,29 +44,31 @@ class StreamedRequests:
         return len(self.questions)
 
     def take(self, place: int) -> dict[str, Any] | Failure:
-        """Returns the request at a place, or a Failure if its question cannot be encoded. Each
-        request can be taken once.
+        """Returns the request with the number `place` in the order of sending, from 0, or a Failure
+        if its question cannot be encoded. Each request can be taken once.
         """
         while place >= self._encoded_parts * QUESTIONS_AHEAD:
             self._encode_part()
         return self._bodies.pop(place)
 
     def _encode_part(self) -> None:
-        """Encodes the next AHEAD questions, and gives each question a place: first the questions
-        with a request, sorted, and then the questions that are Failures.
+        """Encodes the next QUESTIONS_AHEAD questions, and stores the request of each at its place.
+
+        A place counts all requests of the call in the order of sending, from 0. The encoded
+        requests of a part come first, in the batch's sorted order. The questions that could not be
+        encoded come last, with their Failures.
         """
         start = self._encoded_parts * QUESTIONS_AHEAD
         batch = self.encode(self.questions[start : start + QUESTIONS_AHEAD])
-        place = start
-        numbered = zip(batch.inputs, batch.numbers, strict=True)
-        for part, number in numbered:
-            self._bodies[place] = {**part.fields, **self.fields}
+        # The question's number within this part, and its request or Failure, in the order of
+        # places.
+        in_order: list[tuple[int, dict[str, Any] | Failure]] = []
+        for number, encoded in zip(batch.numbers, batch.inputs, strict=True):
+            in_order.append((number, {**encoded.fields, **self.fields}))
+        in_order += batch.failures.items()
+        for place, (number, body) in enumerate(in_order, start):
+            self._bodies[place] = body
             self._numbers[place] = start + number
-            place += 1
-        for number, failure in batch.failures.items():
-            self._bodies[place] = failure
-            self._numbers[place] = start + number
-            place += 1
         for number, cut in enumerate(batch.cuts):
             self._cuts[start + number] = cut
         self._encoded_parts += 1
