@@ -37,7 +37,7 @@ LARGE = 100_000_000  # bytes
 SERVE = """
 from spanreward.training.serve import service
 from spanreward.training.commands.main import main
-service.QUEUE, service.BODY_SECONDS = {queue}, {seconds}
+service.MAX_QUEUED_ROWS, service.BODY_SECONDS = {queue}, {seconds}
 main()
 """
 

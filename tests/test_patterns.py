@@ -110,7 +110,7 @@ BUILT: dict[str, Callable[[], Any]] = {
 # Its patterns are tried below, each by how it is used.
 READER = "rewards.judges.written_rating:__init__"
 MATCHED = ("entry", "link")  # the others are searched for
-# These are a user's own, which read at most LONGEST characters.
+# These are a user's own, which read at most MOST_SEARCHED_CHARACTERS characters.
 USERS = {"rewards.text.judged_part:check_part", "rewards.text.judged_part:_compiled_expression"}
 # Words of captions that training draws, joined by "|".
 WORDS = {"training.experimental.judge_training.labelled_changes:example"}

@@ -142,7 +142,7 @@ class WinRateCallback(TrainerCallback):
         count = len(self.rows)
         times = 1 + ceil(state.max_steps / self.every)
         if state.is_world_process_zero:
-            _, questions = questions_of(self.reward, count, self.max_tokens)
+            questions = questions_of(self.reward, count, self.max_tokens)[1]
             print(
                 f"win rate by {self.reward.__name__}: {times} times, first before the first step, "
                 f"{count} prompts are answered with at most {self.max_tokens} tokens each, and "

@@ -338,7 +338,7 @@ def test_phrases_know_their_sentence_and_their_first_mention() -> None:
 
 
 def test_baseline_credit_by_hand() -> None:
-    """Two groups, each with an attribute of -0.3 and an entity of 0.1 in one sentence; SHRINK is 4.
+    """Two groups, each with an attribute of -0.3 and an entity of 0.1 in one sentence; SHRINKING_PHRASES is 4.
 
     The mean is -0.1. Kind: the other attribute lies 0.2 below, so -0.1 - 0.2 / (1 + 4) = -0.14; the
     entity's is -0.06. Place: the residuals are -0.16, 0.16, -0.16, 0.16, and those of an
