@@ -206,7 +206,8 @@ def lacking_packages(settings: Mapping[str, Any]) -> dict[str, str]:
     """Returns {setting: a sentence} for each setting whose value needs a package that is not
     installed on this machine.
     """
-    lacking: dict[str, str] = {}  # if a setting lacks several packages, its last package
+    # A setting that lacks several packages gets the sentence on the last of them.
+    lacking: dict[str, str] = {}
     for key, value, (module, name) in needed_packages(settings):
         if find_spec(module) is None:
             lacking[key] = (

@@ -194,8 +194,10 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
 def _shared_prompt_content(
     prompt: SharedPrompt, shared_end: int, hashes: _SharedHashes
 ) -> list[Any]:
-    """Returns what `_messages_content` returns for the same message in a list. The two texts of the
-    prompt are not joined, which would copy the long beginning for each question.
+    """Returns what `_messages_content` returns for a list with the same message.
+
+    Only the hash of the shared beginning is taken, once for all questions that share it. So the
+    long beginning is not copied for each question.
 
     shared_end: the end of the shared text, which is within the beginning.
     """

@@ -82,11 +82,11 @@ def near_denials(denies: Set[Word]) -> set[Word]:
 
 
 def denied_from(word: Word, denies: Set[Word]) -> float:
-    """Returns the index from which on a denial reaches the word and the words below it. In "the dog
-    is not red", the words below "is" are denied from "not" on, so that the dog is not denied.
+    """Returns the index from which on words are denied, among the word and the words below it.
 
-    Returns infinity without a denial, and 0 if the denial also reaches the words before the denying
-    word, as in "the dog is not there".
+    Three cases: in "the dog is not red", the words from "not" on are denied, and the dog is not. In
+    "the dog is not there", all words are denied, also the dog before the "not": the result is 0.
+    Without a denial the result is infinity.
 
     denies: the words that deny, such as "not" and "missing".
     """
@@ -179,9 +179,10 @@ def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
         return True
     if child.dep == "prep" and verb in denies:  # "is missing from the table"
         return True
+    # "a dog is visible", "a dog is there"
     if child.text.lower() in SEEN_WORDS or child.lemma in PART_NOUNS:
         return True
-    # "in the picture"
+    # "no dog is in the picture"
     return any(below.lemma in PICTURE_NOUNS for below in child.children)
 
 

@@ -177,7 +177,8 @@ class PairwiseReward(RowReward):
         If the evidence is missing, the message also names the option for rows of plain text.
         """
         error = super().lacks(missing, where, present)
-        # for missing evidence, `missing` names all columns that could hold the evidence
+        # If the evidence is missing, `missing` names every column that could hold it, such as
+        # "'image' or 'context'". No other missing column is named with 'context'.
         if self.evidence == "picture" and "'context'" in missing:
             message = str(error).removesuffix(".")
             return ValueError(f"{message}; evidence=prompt compares texts by the prompt alone.")
@@ -315,7 +316,8 @@ class PairwiseReward(RowReward):
 
         evidence: the result of `shown_evidence`, by the sample's number.
         """
-        # Keys are equal for pictures that look the same, so a picture may be loaded twice.
+        # Samples are compared by the key of a question with their request and picture. The key has
+        # the picture's content, so two copies of a picture in memory are one picture.
         questions = []
         for evidence_of_sample in evidence.values():
             questions.append(ask_pair(self.prompts, evidence_of_sample, "", ""))

@@ -296,6 +296,7 @@ def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     first_lines = list(islice(lines, 2))
     if not first_lines:
         return lines
+    # a dict; for a line that is no object the fault in words
     _, _, first_row = first_lines[0]
     if len(first_lines) == 1:
         _check_rows(first_row, source)

@@ -74,10 +74,11 @@ class _Container:
         words = _WORDS_OF_KEY.sub(" ", key).lower()
         if not _KEY_WORD.fullmatch(key) or DENYING_WORD.search(words):
             return False
-        # several objects of the same list have the key
+        # several objects of the list around this object have the key
         if self.within and self.within.fields[key] > 1:
             return True
-        # the key has the object's only text, beside numbers: "label" of a box
+        # the key has the object's only text, beside numbers, truth values or a place: "label" of a
+        # box
         return len(self.texts) == 1 and self.records > 0
 
     def is_about_the_record(self, value: str) -> bool:
@@ -269,6 +270,9 @@ def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
 
     A line break replaces "\n" and "\r", and a space replaces "\t". Models also write LaTeX such as
     "\nabla" and "\times" in JSON. A command of LaTeX is kept.
+
+    A Piece is (start, end) for kept characters, (start, end, kind) for dropped ones, and (put,
+    offset) for characters that the reader is shown in their place.
     """
     at = start
     for escape in _ESCAPED_BREAK.finditer(text, start, end):

@@ -173,7 +173,8 @@ class _Texts:
         )
         first_rows = by_text[starts]
         is_long_text = np.frombuffer(self._long, dtype=bool)[first_rows]
-        # the rows of the two most frequent long texts, the most frequent last
+        # the numbers of rows of the two most frequent long texts, the greatest last; before them a
+        # 1, which counts if there are fewer than two long texts
         long_counts = np.sort(counts[is_long_text])
         most_rows = [1, *long_counts[-2:].tolist()]
         for text in np.argsort(first_rows).tolist():

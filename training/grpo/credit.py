@@ -284,9 +284,10 @@ def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> l
     characters [2, 9) has the tokens [1, 2].
 
     A completion may have thousands of tokens and a hundred mentions. So two bisections first find
-    the range of tokens that can overlap a mention. Bisection needs sorted lists. The starts and
-    ends of tokens are not always sorted, because tokens can share a character. The greatest end up
-    to each token, and the least start from each token on, are sorted.
+    the range of tokens that can overlap a mention. Bisection needs sorted lists, and the ends of
+    tokens are not always sorted, because tokens can share a character. So the list `greatest_ends`
+    has for each token the greatest end so far: ends 1, 5, 4 give 1, 5, 5. And `least_starts` has
+    for each token the least start of this and all later tokens.
 
     offsets: the `token_offsets` of the completion.
     """

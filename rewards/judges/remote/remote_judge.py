@@ -408,8 +408,8 @@ class RemoteJudge(Judge):
         scale: Sequence[str],
         cut: int,
     ) -> Rating | Failure:
-        """Returns the mean distribution of one question's written answers. `mass` is the share of
-        readable answers.
+        """Returns the mean distribution of one question's written answers. The Rating's `mass` is
+        the share of readable answers.
 
         If fewer than half of the answers are readable, the first Failure is returned. cut: how many
         characters of the question's description were cut.

@@ -146,7 +146,8 @@ def pair_headline(
     if waits:
         return f"{later} against {earlier}: the verdict waits: {waits}."
     mains = [metric for metric in entries if metrics[metric].main]
-    # if no metric has a verdict, the words for these prompts alone are used
+    # If a metric has a verdict, the undecided metrics are left out below. If no metric has one,
+    # each metric's weaker word counts, which holds for these prompts alone.
     sure = any(entries[metric].outcome.verdict != UNDECIDED_OUTCOME for metric in mains)
     groups: dict[str, list[str]] = {}  # by verdict, the metrics
     for metric in mains:
