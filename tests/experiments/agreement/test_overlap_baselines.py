@@ -2,11 +2,9 @@
 
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from experiments.agreement import overlap_baselines
 from experiments.agreement.overlap_baselines import (
     ReferenceOverlap,
     baselines,
@@ -67,17 +65,6 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert titles[:5] == ["BLEU", "ROUGE-L", "METEOR", "S-BERTScore", "4GramEmbed"]
     assert any(one.startswith("BLEU: left out, sacrebleu") for one in left_out)
     assert any("CLIPScore: left out" in sentence for sentence in left_out)
-
-
-def test_wordnet_is_asked_for_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = pytest.importorskip("nltk.corpus", reason="nltk is not installed")
-
-    def nothing() -> None:
-        raise LookupError("a page of advice")
-
-    monkeypatch.setattr(corpus, "wordnet", SimpleNamespace(ensure_loaded=nothing))
-    with pytest.raises(LookupError, match="nltk's WordNet is not"):
-        overlap_baselines.meteor()
 
 
 def test_a_folder_without_clip(tmp_path: Path) -> None:

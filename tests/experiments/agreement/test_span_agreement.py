@@ -324,26 +324,3 @@ def test_the_command_prints_and_writes_the_same(
     assert f"{written['words']['all']['precision']:.3f}" in out
     assert f"{written['credit']['all']['spearman']:.3f}" in out
     assert "No advice from 6 completions: label 20 or more." in out
-
-
-def test_mistakes_are_sentences(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert run(monkeypatch, "spans", tmp_path / "none").startswith(
-        "python -m experiments agreement: "
-    )
-    assert "no model 'sft', only ['base', 'dapo']" in run(
-        monkeypatch, "spans", folder, "--models", "base", "sft"
-    )
-    assert "--count must be 1 or more, got 0." in run(monkeypatch, "spans", folder, "--count", 0)
-    (folder / "results.json").write_text(
-        json.dumps({"data": {"source": "jsonl", "path": "rows.jsonl"}})
-    )
-    assert "only for Scenes" in run(monkeypatch, "spans", folder)
-    (folder / "completions.jsonl").unlink()
-    assert "completions.jsonl: give the output" in run(monkeypatch, "spans", folder)
-    assert run(monkeypatch, "spans", "--help") == 0
-    assert "effect of" in capsys.readouterr().out

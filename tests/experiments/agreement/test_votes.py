@@ -463,24 +463,3 @@ def test_bad_input_is_one_sentence(tmp_path: Path, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as error:
         measure_votes(folder)
     assert "\n" not in str(error.value)
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"votes.jsonl is missing"):
-        measure_votes(tmp_path)
-    (tmp_path / "votes.jsonl").write_text('{"score": \n')
-    with pytest.raises(ValueError, match=r"votes.jsonl line 1 is not JSON"):
-        measure_votes(tmp_path)
-    (tmp_path / "votes.jsonl").write_bytes(b'{"score": "\xff"}')
-    with pytest.raises(ValueError, match=r"votes.jsonl line 1 .* \(byte 11\)"):
-        measure_votes(tmp_path)
-    (tmp_path / "votes.jsonl").write_text("[1]\n")
-    with pytest.raises(ValueError, match=r"line 1 .* JSON object"):
-        measure_votes(tmp_path)
-    write_lines(tmp_path / "votes.jsonl", [GOOD])
-    (tmp_path / "published.json").write_text("{")
-    with pytest.raises(ValueError, match=r"published.json is not JSON"):
-        measure_votes(tmp_path)
-    (tmp_path / "published.json").write_text("[]")
-    with pytest.raises(ValueError, match=r"published.json .* JSON object, got "):
-        measure_votes(tmp_path)

@@ -33,15 +33,6 @@ def test_the_figures_stand_beside_those_of_before(
     assert table[-1] == "| no page: status | 500 | 200 |"
 
 
-def test_an_attack_of_no_name_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["attack", "row"])
-    with pytest.raises(SystemExit):
-        command.main()
-    assert "unknown attack row: take rows," in capsys.readouterr().err
-
-
 def test_honest_rows_beside_poisoned_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "HONEST", 20)
     assert set(rows.poisoned_rows().values()) == {"0 of 20"}

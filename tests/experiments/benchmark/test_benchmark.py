@@ -120,31 +120,6 @@ def test_a_group_of_eight_costs_less_than_seven(
     assert cost["ratio"] < 7
 
 
-@pytest.mark.parametrize(
-    ("line", "arguments", "message"),
-    [
-        ('{"completion": "A cat."}', [], "line 1 needs 'reference'"),
-        ("", [], "holds no pair"),
-    ],
-)
-def test_what_a_user_gets_wrong_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-    benchmark: Any,
-    files: Any,
-    line: str,
-    arguments: Any,
-    message: str,
-) -> None:
-    (files / "pairs.jsonl").write_text(line and line + "\n")
-    with pytest.raises(SystemExit, match=message):
-        run(
-            monkeypatch,
-            benchmark,
-            *f"posh --pairs {files}/pairs.jsonl --tokens {files}/model".split(),
-            *arguments,
-        )
-
-
 def test_judges_are_measured_on_the_same_questions(
     monkeypatch: pytest.MonkeyPatch, benchmark: Any, files: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -244,11 +219,6 @@ def test_groups_are_ranked_in_three_ways(
         assert rows[0, way]["spearman"] > rows[0.3, way]["spearman"]
         assert rows[0, way]["upside_down"] < rows[0.3, way]["upside_down"]
     assert rows[0, "round-robin"]["spearman"] > 0.95
-
-
-def test_no_groups_are_no_measurement(monkeypatch: pytest.MonkeyPatch, benchmark: Any) -> None:
-    with pytest.raises(SystemExit, match=r"--groups .* got 0"):
-        run(monkeypatch, benchmark, "groups", "--groups", 0)
 
 
 def test_a_search_asks_the_judge_that_it_is_given(tmp_path: Path) -> None:

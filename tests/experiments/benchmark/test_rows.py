@@ -47,12 +47,3 @@ def test_every_kind_of_file_holds_the_made_rows(tmp_path: Path, ending: str) -> 
     path = tmp_path / f"rows.{ending}"
     rows.write_rows(path, rows.made_rows(5, 8, 6))
     assert [row for *_, row in table_rows(path)] == list(rows.made_rows(5, 8, 6))
-
-
-def test_a_run_that_fails_and_no_rows_are_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(SystemExit, match="--rows must be 1 or more, got 0"):
-        run(monkeypatch, "rows", "--rows", 0)
-    with pytest.raises(OSError, match=r"spanreward score ended with 1: "):
-        rows.score(tmp_path, tmp_path / "rows.jsonl", "length")

@@ -184,32 +184,3 @@ def test_a_rate_is_measured_or_given(tmp_path: Path) -> None:
     assert rates_of(models, None, tmp_path / "judge.json")[models[0]] == pytest.approx(
         300 * tiny / small
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([SCENES, "--traced", 0], "must be 1 or more, got 0"),
-        (
-            [SCENES, "--judges", "nobody/knows"],
-            "the size of the judge nobody/knows is not known here",
-        ),
-        ([ROOT / "recipes" / "quickstart" / "scenes-sft.yaml"], "is SFT, which asks no judge"),
-        ([SCENES, "data.cuont=3"], "unknown recipe key"),
-        ([SCENES, "--calibration", "{}"], "has no line with tokens"),
-    ],
-)
-def test_what_a_user_gets_wrong_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    words: list[Any],
-    message: str,
-) -> None:
-    (tmp_path / "judge.json").write_text('{"lines": [{"what": "match", "computed": 0}]}')
-    with pytest.raises(SystemExit, match=message):
-        scale(
-            monkeypatch,
-            capsys,
-            *(tmp_path / "judge.json" if word == "{}" else word for word in words),
-        )

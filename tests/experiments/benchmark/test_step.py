@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.benchmark.overlap import common_seconds, measure as measure_overlap, summary
+from experiments.benchmark.overlap import common_seconds, summary
 from experiments.benchmark.step import measure, pairs_of_length
 from tests.support.tokenizer import tokenizer
 
@@ -62,8 +62,3 @@ def test_what_is_serial_by_hand() -> None:
     assert numbers["work"] == pytest.approx({"parse": 3.0, "encode": 3.0, "judge": 6.0})
     assert numbers["beside_judge"] == pytest.approx({"parse": 2.0, "encode": 2.0})
     assert numbers["serial"] == pytest.approx({"parse": 1.0, "encode": 1.0, "rest": 2.0})
-
-
-def test_overlap_wants_an_engine(arguments: Namespace) -> None:
-    with pytest.raises(ValueError, match="must be vllm:MODEL, got match"):
-        measure_overlap(arguments)

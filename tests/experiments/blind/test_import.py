@@ -225,37 +225,6 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     assert len(answers) == 3 * 13 - 1
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", "holds no answer to"),
-        (b"{", "line 1 is not JSON"),
-        (b"[{]", "a.json is not JSON"),
-        (b"\xff", "is not UTF-8 (byte 0)"),
-        (b'[{"annotations": []}]', "task 1 must hold the 'pair'"),
-        (
-            b'[{"annotations": [3, {"was_cancelled": true}], "data": {"pair": "x"}}]',
-            "holds no answer to",
-        ),
-    ],
-)
-def test_files_that_hold_no_answers(tmp_path: Path, content: bytes, sentence: str) -> None:
-    _, output = exported(tmp_path)
-    (tmp_path / "a.json").write_bytes(content)
-    with pytest.raises(ValueError, match="json") as error:
-        read_answers(tmp_path / "a.json", read_key(key_of(output)))
-    assert sentence in str(error.value)
-
-
-def test_keys_that_are_none(tmp_path: Path) -> None:
-    for content, sentence in (("{}", "is no key that"), ("{", "is not JSON")):
-        (tmp_path / "key.json").write_text(content)
-        with pytest.raises(ValueError, match=sentence):
-            read_key(tmp_path / "key.json")
-    with pytest.raises(ValueError, match="cannot be read"):
-        read_key(tmp_path / "nowhere.json")
-
-
 def test_the_command_from_export_to_numbers(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two, lengths)
     output = tmp_path / "blind"

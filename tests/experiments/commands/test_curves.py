@@ -35,14 +35,3 @@ def test_a_picture_of_two_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "argv", ["experiments curves", *words])
     main()
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
-
-
-def test_a_folder_needs_a_name(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(
-        sys, "argv", ["experiments curves", "outputs/a", "--keys", "loss", "--picture", "a.svg"]
-    )
-    with pytest.raises(SystemExit):
-        main()
-    assert "NAME=FOLDER, got 'outputs/a'" in capsys.readouterr().err

@@ -57,18 +57,6 @@ def test_published_mode_over_several_references(rows: Path, tmp_path: Path) -> N
     assert f"{first['metrics']['posh']['value']:.3f}" in out
 
 
-def test_options_may_follow_switches(rows: Path, tmp_path: Path) -> None:
-    _, numbers = table(
-        "docent-coarse",
-        rows,
-        "--judge",
-        "match",
-        "score=precision",
-        json_to=tmp_path / "numbers.json",
-    )
-    assert numbers["metric"]["options"] == {"score": "precision"}
-
-
 def test_only_the_first_groups_and_a_map_of_one_s_own(rows: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(
@@ -81,20 +69,6 @@ def test_only_the_first_groups_and_a_map_of_one_s_own(rows: Path, tmp_path: Path
     assert numbers["rows"][0]["metrics"]["posh"]["value"] == 1.0
 
 
-def test_what_a_file_says_is_no_markup(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.jsonl"
-    line = {
-        "image": "a",
-        "id": 1,
-        "category": "[/red]",
-        "captions": ["A dog.", "A cat."],
-        "label": 0,
-    }
-    path.write_text(json.dumps({**line, "references": ["A dog."]}) + "\n")
-    out, _ = table("pascal50s", path)
-    assert "[/red]" in out
-
-
 def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(
@@ -104,27 +78,3 @@ def test_a_table_of_what_nobody_judged(rows: Path, tmp_path: Path) -> None:
     done = experiments("labels", "table", "lave", rows, "--columns", mine, "--metric", "posh")
     assert done.code == 1
     assert re.search("posh has no score for 4 of 4 .*not_applicable", done.err)
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["docent-corse", "{rows}"], "unknown table 'docent-corse': did you mean 'docent-coarse'?"),
-        (
-            ["docent-coarse", "{rows}", "mood=published"],
-            "unknown option of posh 'mood': did you mean 'mode'?",
-        ),
-        (["docent-coarse", "{rows}", "--count", "0"], "--count must be 1 or more, got 0."),
-        (["docent-coarse", "{rows}.gone"], "there is no input file"),
-        (["lave", "{rows}"], "line 1 has no column 'prediction', only uuid, model1, model2"),
-        (
-            ["docent-coarse", "{rows}", "--columns", "nothing.yaml"],
-            "unknown column map 'nothing.yaml'",
-        ),
-    ],
-)
-def test_mistakes_are_one_sentence(rows: Path, words: list[str], reason: str) -> None:
-    done = experiments("labels", "table", *(word.replace("{rows}", str(rows)) for word in words))
-    assert done.code == 1
-    assert reason in done.err
-    assert "Traceback" not in done.err

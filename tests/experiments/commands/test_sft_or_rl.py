@@ -37,14 +37,3 @@ def test_the_file_has_every_run_and_the_picture_is_drawn(
     }  # fmt: skip
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
     assert "half {'base': 0.5, 'dapo': 0.8}" in capsys.readouterr().out
-
-
-def test_a_folder_needs_a_name(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(
-        sys, "argv", ["experiments", "outputs/half", "--picture", "a.svg", "--json", "a.json"]
-    )
-    with pytest.raises(SystemExit):
-        main()
-    assert "REFERENCES=FOLDER, got 'outputs/half'" in capsys.readouterr().err

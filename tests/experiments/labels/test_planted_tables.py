@@ -393,24 +393,6 @@ def test_the_models_are_ranked_by_the_authors_settings(tmp_path: Path) -> None:
     assert found == pytest.approx(expected)
 
 
-def test_files_of_caparena_that_cannot_be_used(tmp_path: Path) -> None:
-    path = tmp_path / "caparena.json"
-    row = caparena_rows()[0]
-    for rows, reason in (
-        (
-            [{**row, "winner": "c"}],
-            r"entry 1: the column 'winner' .* a, b, got 'c'",
-        ),
-        (caparena_rows()[18:], "only judgments of human"),
-        ({"rows": []}, "line 1 .* 'source1', only rows"),
-        ([row, 3], "entry 2 .* JSON object, got 3"),
-        ([{**row, "ref": "\ud800"}], "entry 1 is not JSON"),
-    ):
-        path.write_text(json.dumps(rows))
-        with pytest.raises(ValueError, match=reason):
-            TABLES["caparena"].read(path)
-
-
 def test_mmhe_best_of_three(tmp_path: Path) -> None:
     """Two pairs of each triplet; the best has the first, second or last score: 2, 1 or 0 of its
     pairs are right.

@@ -201,36 +201,6 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
         assert {step["prompts"] for step in read(tmp_path / "plan.json")["steps"]} == {expected}
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "reason"),
-    [
-        (
-            "mllm-bench-5",
-            ("--prompts", "a.yaml"),
-            "votes has no metric",
-        ),
-        (
-            "mllm-judge-2",
-            ("--set", "a=1"),
-            "takes --prompts alone, got a=1",
-        ),
-        ("mllm-judge-2", ("--prompts", "a", "--demonstrations", "b"), "takes --prompts alone"),
-        (
-            "posh-3",
-            ("--demonstrations", "b"),
-            "docent-coarse is measured with posh",
-        ),
-        ("lave-2", ("--set", "rationale"), "key=value, got 'rationale'"),
-    ],
-)
-def test_what_a_step_cannot_take_is_refused_in_words(
-    name: str, words: Any, reason: str, tmp_path: Path
-) -> None:
-    done = experiments("reproduce", name, "--dry-run", "--data", tmp_path, *words)
-    assert done.code == 1
-    assert reason in done.err
-
-
 def test_texts_are_counted_where_the_file_is(data: Path) -> None:
     experiments("reproduce", "here", "--dry-run", "--data", data, "--json", data / "plan.json")
     steps = {step["command"].split()[5]: step for step in read(data / "plan.json")["steps"]}
@@ -300,10 +270,3 @@ def test_a_column_map_of_ones_own_is_passed_on(tmp_path: Path) -> None:
         ("capareno=m.yaml", "did you mean 'caparena'?"),
     ):
         assert reason in experiments("reproduce", "posh-3", "--columns", given, *options).err
-
-
-def test_without_any_data_it_ends_in_words(tmp_path: Path) -> None:
-    done = experiments("reproduce", "lave-2", "--data", tmp_path)
-    assert done.code == 1
-    assert "lave: left out" in done.err
-    assert "https://huggingface.co/datasets/mair-lab/lave-human-feedback" in done.err

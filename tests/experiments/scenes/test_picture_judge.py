@@ -98,11 +98,3 @@ def test_a_picture_of_another_world_has_no_answer() -> None:
     (failure,) = PictureJudge(count=COUNT).rate([question])
     assert isinstance(failure, Failure)
     assert failure.message.startswith("no picture of 40 scenes of level 1 has these pixels: give")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"), [({"errors": 1.5}, "got 1.5"), ({"level": 4}, "got 4")]
-)
-def test_wrong_options(options: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        PictureJudge(**options)  # type: ignore[arg-type]

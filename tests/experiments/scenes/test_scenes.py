@@ -90,18 +90,6 @@ def test_every_fact_occurs() -> None:
     assert {thing.size for thing in things} == set(SIZES)
 
 
-@pytest.mark.parametrize(
-    ("split", "level", "named"),
-    [
-        ("dev", 1, "train, validation and test, not 'dev'"),
-        ("train", 5, r"levels \[1, 2, 3, 4\], not 5"),
-    ],
-)
-def test_unknown_split_or_level(split: str, level: int, named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        make_scenes(split, level, 1)
-
-
 def test_too_many_scenes_is_an_error_and_not_an_endless_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

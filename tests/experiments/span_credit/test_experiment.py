@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -118,27 +117,6 @@ def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) ->
     assert step["step"] == 1
     assert 0 <= step["truth_f1"] <= 1
     assert (step["truth_f1"] == step["reward"]) == (reward == "truth")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (
-            ["--reward", "bleu"],
-            "no reward 'bleu': take truth, or posh: and a judge, such as posh:match",
-        ),
-        (
-            ["--reward", "posh:match", "--flipped", "0.3"],
-            "the spans of posh:match are a judge's own",
-        ),
-    ],
-)
-def test_the_command_names_what_there_is_not(tmp_path: Path, options: Any, said: str) -> None:
-    done = experiments(
-        "credit", "--output", tmp_path, "run", "--base", "no", "--level", "1", *options
-    )
-    assert done.code == 1
-    assert said in done.err
 
 
 def test_a_run_that_is_there_is_not_taken_for_one_of_other_settings(tmp_path: Path) -> None:

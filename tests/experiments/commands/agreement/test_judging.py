@@ -57,20 +57,3 @@ def test_numbers_tables_and_votes(tmp_path: Path) -> None:
     assert own[0]["seed"] == 0
     assert "draws" not in own[1]  # consistency is of the file's order
     assert [line["ranking"] for line in own if line["kind"] == "ranking"] == [[0, 1], [0, 1]]
-
-
-def test_without_a_context_words_fail_and_that_is_counted(tmp_path: Path) -> None:
-    done = experiments(
-        "agreement", "judge", write(tmp_path, pair=PAIR), "--json", tmp_path / "numbers.json"
-    )
-    assert done.code == 0, done.err
-    (pairs,) = json.loads((tmp_path / "numbers.json").read_text())["judges"][WORDS]["pairs"]
-    assert (pairs["n"], pairs["failed"], pairs["with_ties"]) == (0, 1, None)
-
-
-def test_what_a_user_gets_wrong_is_one_sentence(tmp_path: Path) -> None:
-    done = experiments("agreement", "judge", tmp_path)
-    assert done.code == 1
-    assert "has none of score.jsonl" in done.err
-    done = experiments("agreement", "judge", write(tmp_path, pair={**PAIR, "human_answer": "E"}))
-    assert "pair.jsonl line 1: 'human_answer'" in done.err

@@ -76,9 +76,3 @@ def test_lave_is_tested_against_each_baseline(tmp_path: Path) -> None:
             spearman["lave"] - spearman[test["other"]]
         )
     assert "Spearman, lave less another" in done.out
-
-
-def test_a_folder_without_clip_is_one_sentence(tmp_path: Path) -> None:
-    done = experiments("agreement", "table", "lave", answers(tmp_path), "--clip", tmp_path)
-    assert done.code == 1
-    assert "there is no CLIP in" in done.err
