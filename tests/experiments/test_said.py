@@ -28,13 +28,8 @@ def test_an_answer_without_words_has_none_of_its_own() -> None:
 
 
 def test_completions_of_a_training_are_marked_for_labels() -> None:
-    line = {
-        "step": 1,
-        "id": "7",
-        "prompt": "Say.",
-        "completion": "Two cats run.",
-        "reference": ["Girls."],
-    }
+    line = {"step": 1, "id": "7", "prompt": "Say.", "completion": "Two cats run."}
+    line |= {"reference": ["Girls."]}
     assert list(marked([line], {"Say.": PEOPLE})) == [
         {"id": "7", "completion": "Two cats run.", "reference": ["Girls."], "mistakes": [[4, 8]]}
     ]

@@ -41,11 +41,8 @@ present = pytest.mark.skipif(
 
 def test_retrieval() -> None:
     found = flag_retrieval([True, True, False, True], [True, False, False, False])
-    assert (found.precision, found.recall, found.f1) == (
-        pytest.approx(1 / 3),
-        1.0,
-        pytest.approx(0.5),
-    )
+    expected = (pytest.approx(1 / 3), 1.0, pytest.approx(0.5))
+    assert (found.precision, found.recall, found.f1) == expected
     assert retrieval(0, 0, 0).f1 == 0.0
 
 
@@ -97,11 +94,8 @@ def test_triples_and_quotations() -> None:
     triples = caption_sets.read_triples(
         "( man , wear , hat ) , ( hat , is , red, or so ) , ( sign (old) , on , wall )"
     )
-    assert triples == (
-        ("man", "wear", "hat"),
-        ("hat", "is", "red, or so"),
-        ("sign (old)", "on", "wall"),
-    )
+    expected = (("man", "wear", "hat"), ("hat", "is", "red, or so"), ("sign (old)", "on", "wall"))
+    assert triples == expected
     assert caption_sets.quotation("hallucination: a cat ", "Here is a cat.") == (8, 13)
     assert caption_sets.quotation("a cat", "Here is a cat.") is None
 
@@ -186,13 +180,8 @@ def test_floors_repeat_the_readme() -> None:
         right = [floor(foil.corrected, [foil.reference]) for foil in foils]
         wrong = [floor(foil.hallucinated, [foil.reference]) for foil in foils]
         assert pair_accuracy(right, wrong) == pytest.approx(expected, abs=0.0006)
-    published = {
-        "swap_obj": 0.512,
-        "swap_att": 0.603,
-        "replace_att": 0.670,
-        "replace_rel": 0.773,
-        "replace_obj": 0.840,
-    }
+    published = {"swap_obj": 0.512, "swap_att": 0.603, "replace_att": 0.670, "replace_rel": 0.773}
+    published |= {"replace_obj": 0.840}
     published |= {"add_obj": 0.920, "add_att": 0.990}
     for edit, expected in published.items():
         records = [

@@ -13,25 +13,16 @@ from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPProcesso
 from experiments.agreement.clip_score import PROMPT, ClipScore
 from spanreward.rewards.base.verdict import Sample, Status
 
-TINY = {
-    "hidden_size": 16,
-    "intermediate_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-}
+TINY = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+TINY |= {"num_attention_heads": 2}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("clip")
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
-    entries = [
-        *letters,
-        *(f"{letter}</w>" for letter in letters),
-        ".</w>",
-        "<|startoftext|>",
-        "<|endoftext|>",
-    ]
+    entries = [*letters, *(f"{letter}</w>" for letter in letters), ".</w>", "<|startoftext|>"]
+    entries += ["<|endoftext|>"]
     (path / "vocab.json").write_text(
         json.dumps({entry: number for number, entry in enumerate(entries)})
     )
@@ -41,12 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     pictures = CLIPImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
     CLIPProcessor(pictures, tokenizer).save_pretrained(path)
-    text = {
-        **TINY,
-        "vocab_size": len(entries),
-        "bos_token_id": len(entries) - 2,
-        "eos_token_id": len(entries) - 1,
-    }
+    text = {**TINY, "vocab_size": len(entries), "bos_token_id": len(entries) - 2}
+    text |= {"eos_token_id": len(entries) - 1}
     torch.manual_seed(0)
     config = CLIPConfig(
         text_config=text,

@@ -57,12 +57,8 @@ BATCH["answers"] = [
     {"name": "x", "answer": "A lime, cut in two."},
     {"name": "y", "answer": "Lime."},
 ]
-PREFERENCE = {
-    "id": "a",
-    "query": "Which fruit?",
-    "response": ["A lime, cut.", "Lime."],
-    "human_ranking": [0, 1],
-}
+PREFERENCE = {"id": "a", "query": "Which fruit?", "response": ["A lime, cut.", "Lime."]}
+PREFERENCE |= {"human_ranking": [0, 1]}
 
 
 def write(folder: Path, name: str, *rows: Any) -> Path:
@@ -193,11 +189,8 @@ def test_slots_and_lengths_on_vl_rewardbench() -> None:
     _, general, hallucination, reasoning, mean = measure_pairs(
         pairs, judge_pairs(LongerJudge(), pairs)
     )
-    assert [part.part for part in (general, hallucination, reasoning)] == [
-        "general",
-        "hallucination",
-        "reasoning",
-    ]
+    expected = ["general", "hallucination", "reasoning"]
+    assert [part.part for part in (general, hallucination, reasoning)] == expected
     assert (general.right, hallucination.right, reasoning.right) == (33, 141, 76)
     assert [general.decided, hallucination.decided, reasoning.decided] == [89, 356, 145]
     assert (general.longer, general.first_slot, general.orders_agree) == (1.0, 0.5, 1.0)
@@ -232,12 +225,8 @@ def test_scores_pairs_and_rankings_by_hand(tmp_path: Path) -> None:
     assert scores.pearson == pytest.approx(1.0)
     assert (scores.n, scores.mean_people, scores.length_people) == (5, 3, pytest.approx(1.0))
     (pairs,) = measure_pairs(found.pairs, judge_pairs(judge, found.pairs))
-    assert (pairs.with_ties, pairs.without_ties, pairs.longer, pairs.longer_people) == (
-        1 / 3,
-        1 / 2,
-        1,
-        1 / 2,
-    )
+    expected = (1 / 3, 1 / 2, 1, 1 / 2)
+    assert (pairs.with_ties, pairs.without_ties, pairs.longer, pairs.longer_people) == expected
     (rankings,) = measure_rankings(found.rankings, judge_rankings(judge, found.rankings))
     assert (rankings.distance, rankings.orders_agree) == (0.5, 1)
 
@@ -285,18 +274,10 @@ def test_a_paper_s_average_is_of_sets_and_of_one_order(tmp_path: Path) -> None:
     ]
     pairs = read_judging(write(tmp_path, "pair", *rows)).pairs
     pooled, a, b, mean = measure_pairs(pairs, judge_pairs(Leaning(), pairs))
-    assert (a.one_order, a.one_order_without_ties, a.with_ties, a.without_ties) == (
-        1.0,
-        1.0,
-        0.0,
-        None,
-    )
-    assert (b.one_order, b.one_order_without_ties, b.with_ties, b.without_ties) == (
-        0.5,
-        0.5,
-        0.5,
-        1.0,
-    )
+    expected = (1.0, 1.0, 0.0, None)
+    assert (a.one_order, a.one_order_without_ties, a.with_ties, a.without_ties) == expected
+    wanted = (0.5, 0.5, 0.5, 1.0)
+    assert (b.one_order, b.one_order_without_ties, b.with_ties, b.without_ties) == wanted
     assert (pooled.one_order, mean.one_order) == (4 / 5, 3 / 4)
     # of both orders only what is sure is decided
     assert (pooled.without_ties, mean.without_ties) == (1.0, 1.0)
@@ -311,11 +292,12 @@ def test_rankings_in_one_order_and_under_the_authors_names(tmp_path: Path) -> No
     Image.new("RGB", (2, 2)).save(tmp_path / "image" / "7.jpg")
     write(tmp_path, "pair", {**PAIR, "image_path": "7.jpg"})
     found = read_judging(tmp_path)
-    assert (len(found.scores), found.rankings[0].people, len(found.pairs[0].shown.images)) == (
-        1,
-        (1, 0),
-        1,
-    )
+    expected = (1, (1, 0), 1)
+    assert (
+        len(found.scores),
+        found.rankings[0].people,
+        len(found.pairs[0].shown.images),
+    ) == expected
     (agreed,) = measure_rankings(found.rankings, judge_rankings(FirstJudge(), found.rankings))
     assert (agreed.one_order, agreed.distance) == (1.0, 0.5)
 
@@ -364,13 +346,8 @@ def test_failed_votes_are_counted_and_are_no_ties(tmp_path: Path) -> None:
     found = read_judging(folder)
     dead = GroupJudge(len, fails=lambda question: True)
     (pairs,) = measure_pairs(found.pairs, judge_pairs(dead, found.pairs))
-    assert (pairs.n, pairs.failed, pairs.with_ties, pairs.interval, pairs.majority) == (
-        0,
-        4,
-        None,
-        None,
-        None,
-    )
+    expected = (0, 4, None, None, None)
+    assert (pairs.n, pairs.failed, pairs.with_ties, pairs.interval, pairs.majority) == expected
     (rankings,) = measure_rankings(found.rankings, judge_rankings(dead, found.rankings))
     assert (rankings.failed, rankings.distance) == (1, None)
     (scores,) = measure_scores(found.scores, judge_scores(dead, found.scores))

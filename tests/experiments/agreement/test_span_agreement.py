@@ -105,16 +105,10 @@ def test_agreement_on_words_by_hand() -> None:
     assert found["claims"]["precision"] == 0.5  # blue, top
     assert found["claims"]["neither"] == 2  # star, left
     assert found["by_kind"]["attribute"] == {**found["claims"], "neither": 0}
-    assert [found["by_kind"]["entity"][name] for name in ("precision", "recall", "f1")] == [
-        None,
-        None,
-        None,
-    ]
-    assert [found["by_kind"]["relation"][name] for name in ("precision", "recall", "f1")] == [
-        0.0,
-        None,
-        0.0,
-    ]
+    expected = [None, None, None]
+    assert [found["by_kind"]["entity"][name] for name in ("precision", "recall", "f1")] == expected
+    wanted = [0.0, None, 0.0]
+    assert [found["by_kind"]["relation"][name] for name in ("precision", "recall", "f1")] == wanted
 
 
 def test_word_agreement_counts() -> None:
@@ -122,24 +116,15 @@ def test_word_agreement_counts() -> None:
         return [JudgedWord("m", judge, referee, True, frozenset())] * times
 
     found = word_agreement([*words(1, 1, 3), *words(1, 0, 1), *words(0, 1, 2), *words(0, 0, 4)])
-    assert (found["both"], found["judge_only"], found["referee_only"], found["neither"]) == (
-        3,
-        1,
-        2,
-        4,
-    )
+    expected = (3, 1, 2, 4)
+    assert (found["both"], found["judge_only"], found["referee_only"], found["neither"]) == expected
     assert (found["precision"], found["recall"], found["f1"]) == (0.75, 0.6, pytest.approx(2 / 3))
     assert word_agreement([])["f1"] is None
 
 
 def test_a_range_touches_the_words_it_shares_a_character_with() -> None:
-    assert [touches((3, 6), [one]) for one in ((0, 3), (0, 4), (4, 5), (5, 9), (6, 9))] == [
-        False,
-        True,
-        True,
-        True,
-        False,
-    ]
+    expected = [False, True, True, True, False]
+    assert [touches((3, 6), [one]) for one in ((0, 3), (0, 4), (4, 5), (5, 9), (6, 9))] == expected
     assert not touches((3, 6), [])
 
 
@@ -152,13 +137,8 @@ def test_a_score_of_one_half_is_not_wrong() -> None:
 def test_effects_by_hand() -> None:
     assert judge_description(TEXT, SCENE).f1 == pytest.approx(F1) == pytest.approx(3 / 7)
     parts = components(judged())
-    assert [part.kind for part in parts] == [
-        "entity",
-        "attribute",
-        "relation",
-        "entity",
-        "attribute",
-    ]
+    expected = ["entity", "attribute", "relation", "entity", "attribute"]
+    assert [part.kind for part in parts] == expected
     assert [part.credit for part in parts] == [0.2, -0.1, -0.05, 0.1, -0.02]
     effects = [
         3 / 7,  # without "star" nothing is said of any object
@@ -198,12 +178,13 @@ def test_what_has_no_credit_or_no_effect_has_no_sign() -> None:
         for pair in ((1e-12, 0.5), (0.5, -1e-12), (0.5, 0.1), (-0.5, 0.1), (0.1, -0.2))
     ]
     found = sign_agreement(parts)
-    assert (found["plus_plus"], found["plus_minus"], found["minus_plus"], found["minus_minus"]) == (
-        1,
-        1,
-        1,
-        0,
-    )
+    expected = (1, 1, 1, 0)
+    assert (
+        found["plus_plus"],
+        found["plus_minus"],
+        found["minus_plus"],
+        found["minus_minus"],
+    ) == expected
     assert (found["components"], found["without_credit"], found["without_effect"]) == (5, 1, 1)
     assert found["equal_signs"] == pytest.approx(1 / 3)
     assert found["on_nothing"] == pytest.approx(0.25 / (3 * 0.25 + 0.01))
@@ -240,13 +221,8 @@ def test_taking_words_out_leaves_one_space(word: str, left: str) -> None:
 
 def test_completions_are_spread() -> None:
     assert [spread(7, 3), spread(6, 3), spread(1, 3)] == [[3, 2, 2], [2, 2, 2], [1, 0, 0]]
-    assert [evenly(3, 9), evenly(4, 6), evenly(6, 6), evenly(9, 2), evenly(0, 5)] == [
-        [0, 3, 6],
-        [0, 1, 3, 4],
-        [0, 1, 2, 3, 4, 5],
-        [0, 1],
-        [],
-    ]
+    expected = [[0, 3, 6], [0, 1, 3, 4], [0, 1, 2, 3, 4, 5], [0, 1], []]
+    assert [evenly(3, 9), evenly(4, 6), evenly(6, 6), evenly(9, 2), evenly(0, 5)] == expected
 
 
 @pytest.fixture
@@ -276,15 +252,8 @@ def test_reads_what_compare_wrote(folder: Path) -> None:
     texts = [
         completion.text[len(TEXT) + 1 :] for completion in read_completions(folder, count=7)[0]
     ]
-    assert texts == [
-        "base 3 0",
-        "base 3 2",
-        "base 5 0",
-        "base 5 2",
-        "dapo 3 0",
-        "dapo 3 2",
-        "dapo 5 0",
-    ]
+    expected = ["base 3 0", "base 3 2", "base 5 0", "base 5 2", "dapo 3 0", "dapo 3 2", "dapo 5 0"]
+    assert texts == expected
     assert {completion.model for completion in read_completions(folder, ["dapo"], 6)[0]} == {"dapo"}
 
 
@@ -314,11 +283,12 @@ def test_the_command_prints_and_writes_the_same(
         **{**summarise(completions), "skipped": skipped},
         **{"reliability": found, "advice": span_coef_advice(found["all"])},
     }
-    assert (written["completions"], written["skipped"], list(written["words"]["by_model"])) == (
-        6,
-        2,
-        ["base"],
-    )
+    expected = (6, 2, ["base"])
+    assert (
+        written["completions"],
+        written["skipped"],
+        list(written["words"]["by_model"]),
+    ) == expected
     out = capsys.readouterr().out
     assert "6 completions, 2 without a" in out
     assert f"{written['words']['all']['precision']:.3f}" in out

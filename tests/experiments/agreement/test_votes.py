@@ -45,34 +45,8 @@ TABLE_5 = {
     ),
 }
 # The same table's win rates and Elo ratings, of all models but the anchor.
-WIN_RATES = [
-    94,
-    92,
-    90,
-    83,
-    82,
-    80,
-    78,
-    72,
-    67,
-    66,
-    65,
-    60,
-    46,
-    43,
-    39,
-    37,
-    29,
-    27,
-    23,
-    20,
-    19,
-    12,
-    10,
-    7,
-    6,
-    4,
-]
+WIN_RATES = [94, 92, 90, 83, 82, 80, 78, 72, 67, 66, 65, 60, 46, 43, 39, 37, 29, 27, 23, 20, 19, 12]
+WIN_RATES += [10, 7, 6, 4]
 ELO = [1438, 1368, 1346, 1267, 1189, 1106, 1170, 1114, 1065, 1104, 1086, 1127, 1018, 1023]
 ELO += [961, 913, 921, 889, 910, 755, 837, 761, 641, 739, 638, 618]
 
@@ -280,12 +254,8 @@ def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path) -> None:
     ]
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
     model = results.models["m"]
-    assert (model.score, model.first_slot, model.swap_consistency, model.prompts) == (
-        50.0,
-        1.0,
-        0.0,
-        20,
-    )
+    expected = (50.0, 1.0, 0.0, 20)
+    assert (model.score, model.first_slot, model.swap_consistency, model.prompts) == expected
     assert model.interval == Interval(50.0, 50.0)
     assert not any("one order" in sentence for sentence in results.warnings)
 
@@ -346,12 +316,8 @@ def test_questions_give_levels_and_lengths(tmp_path: Path) -> None:
 
 
 def test_answers_in_words_by_hand(tmp_path: Path) -> None:
-    answers = [
-        "IIW is substantially better",
-        "IIW is marginally better",
-        "Neutral",
-        "DCI is marginally better",
-    ]
+    answers = ["IIW is substantially better", "IIW is marginally better", "Neutral"]
+    answers += ["DCI is marginally better"]
     rows = [iiw(f"e{number}", answer) for number, answer in enumerate(answers)]
     models = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models
     assert list(models) == ["S / DCI / Hallucination", "S / DCI"]
@@ -378,11 +344,8 @@ def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path) -> None:
     ]
     results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
     entry = results.to_json()["models"]["m"]
-    assert (entry["score"], entry["unreadable"], entry["interval"]) == (
-        None,
-        3,
-        {"low": None, "high": None},
-    )
+    expected = (None, 3, {"low": None, "high": None})
+    assert (entry["score"], entry["unreadable"], entry["interval"]) == expected
     assert results.models["n"].score == 100.0
 
 

@@ -70,11 +70,8 @@ def test_questions_of_one_text_are_turns_of_one_chat() -> None:
     chats = requests.turns(contents)
     assert [len(chat) for chat in chats] == [1, 3]
     assert chats[0][0]["content"] == contents[0]
-    assert [message["content"] for message in chats[1]] == [
-        contents[0],
-        requests.FILLER,
-        "Is it red?",
-    ]
+    expected = [contents[0], requests.FILLER, "Is it red?"]
+    assert [message["content"] for message in chats[1]] == expected
     assert requests.uncached([[1, 2, 3], [1, 2, 4], [5]]) == 3 + 1 + 1
 
 

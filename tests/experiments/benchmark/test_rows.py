@@ -22,12 +22,8 @@ def test_both_runs_are_measured_for_each_file(
     path = tmp_path / "rows.json"
     run(monkeypatch, "rows", "--rows", 70, 3, "--json", path)
     lines = json.loads(path.read_text())["lines"]
-    assert [(line["rows"], line["run"]) for line in lines] == [
-        (3, "first"),
-        (3, "resumed"),
-        (70, "first"),
-        (70, "resumed"),
-    ]
+    expected = [(3, "first"), (3, "resumed"), (70, "first"), (70, "resumed")]
+    assert [(line["rows"], line["run"]) for line in lines] == expected
     assert all(line["peak"] > 20e6 and line["seconds"] > 0 for line in lines)
     assert [line["bytes_a_row"] is None for line in lines] == [True, True, False, False]
     assert "bytes a row more" in capsys.readouterr().err

@@ -102,22 +102,8 @@ def test_what_servers_compute_together_by_hand() -> None:
 def test_the_command_prints_and_writes_what_grows_how(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], model: str, tmp_path: Path
 ) -> None:
-    sizes = [
-        "--prompts",
-        1,
-        4,
-        "--group-sizes",
-        2,
-        4,
-        "--words",
-        12,
-        40,
-        "--gpus",
-        1,
-        16,
-        "--traced",
-        1,
-    ]
+    sizes = ["--prompts", 1, 4, "--group-sizes", 2, 4, "--words", 12, 40, "--gpus", 1, 16]
+    sizes += ["--traced", 1]
     found = scale(
         monkeypatch,
         capsys,
@@ -154,11 +140,8 @@ def test_placements_are_those_of_the_dry_run_and_seconds_by_hand() -> None:
     found = {(row["gpus"], row["placement"]): row for row in rows}
     assert found.keys() == {(gpus, where) for gpus in (8, 16) for where in ("per_rank", "server")}
     seconds = {key: row["judging_seconds"] for key, row in found.items()}
-    assert (seconds[8, "per_rank"], seconds[16, "per_rank"], seconds[8, "server"]) == (
-        10.0,
-        5.0,
-        80.0,
-    )
+    expected = (10.0, 5.0, 80.0)
+    assert (seconds[8, "per_rank"], seconds[16, "per_rank"], seconds[8, "server"]) == expected
     # as docs/evidence/cost.md has it, of --dry-run
     assert round(found[8, "per_rank"]["peaks"]["judging"]) == 58
     assert found[8, "server"]["main_memory"] == 0

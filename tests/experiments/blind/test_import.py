@@ -81,12 +81,13 @@ def test_measured_by_hand(tmp_path: Path) -> None:
     overall = results["questions"]["overall"]
     assert overall["preference"] == pytest.approx((6 * 2 - 2) / 8)
     assert overall["interval"]["low"] < 1.25 < overall["interval"]["high"]
-    assert (overall["win_rate"], overall["prompts"], overall["answers"], overall["raters"]) == (
-        0.75,
-        8,
-        16,
-        1,
-    )
+    expected = (0.75, 8, 16, 1)
+    assert (
+        overall["win_rate"],
+        overall["prompts"],
+        overall["answers"],
+        overall["raters"],
+    ) == expected
     assert overall["counts"] == {
         "much_better": 12,
         "slightly_better": 0,
@@ -97,12 +98,8 @@ def test_measured_by_hand(tmp_path: Path) -> None:
     assert (overall["orders_agree"], overall["first_slot"], overall["alpha"]) == (1.0, 0.5, None)
     assert results["questions"]["omissions"]["preference"] == pytest.approx(-0.25)
     good = results["metrics"]["good"]
-    assert good["agreement"]["overall"] == {
-        "with_ties": 1.0,
-        "without_ties": 1.0,
-        "spearman": pytest.approx(1.0),
-        "pairs": 8,
-    }
+    wanted = {"with_ties": 1.0, "without_ties": 1.0, "spearman": pytest.approx(1.0), "pairs": 8}
+    assert good["agreement"]["overall"] == wanted
     assert good["agreement"]["omissions"]["with_ties"] == 0.25
     assert good["win_rate"] == 0.75
     # people saw all

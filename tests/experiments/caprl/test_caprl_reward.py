@@ -100,12 +100,8 @@ def test_the_reader_sees_the_text_and_no_answer() -> None:
 
 def test_a_quiz_as_a_column() -> None:
     reward = CaprlReward(WordJudge())
-    asked = [
-        quiz(ASKED),
-        [{"question": "What color is the star?", "answers": "red"}],
-        None,
-        quiz([("Is it?", [])]),
-    ]
+    asked = [quiz(ASKED), [{"question": "What color is the star?", "answers": "red"}], None]
+    asked += [quiz([("Is it?", [])])]
     assert reward(["Describe it."] * 4, [TEXT] * 4, quiz=asked) == [0.75, 1.0, None, None]
     with pytest.raises(ValueError, match="the dataset column 'quiz'"):
         reward(["Describe it."], [TEXT], answers=[["red"]])
@@ -128,11 +124,8 @@ def test_a_judge_that_fails_gives_no_score(status: Status) -> None:
     failed, other, empty, lacking = CaprlReward(failing).assess(
         [row(), row(asked=ASKED[:1]), row(" "), row(asked=())]
     )
-    assert (failed.score, failed.status, failed.note) == (
-        None,
-        status,
-        "How many squares are there?: no",
-    )
+    expected = (None, status, "How many squares are there?: no")
+    assert (failed.score, failed.status, failed.note) == expected
     assert other.score == 1.0
     assert (empty.score, empty.status) == (0.0, Status.EMPTY)
     assert lacking.status is Status.NOT_APPLICABLE

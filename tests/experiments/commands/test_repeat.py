@@ -44,13 +44,8 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
 def test_a_run_for_every_seed_in_every_environment(
     runs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [
-        *f"trainer.x=1 --folder {tmp_path}/out --start".split(),
-        "base/{seed}",
-        "--environments",
-        "0",
-        "1e-6",
-    ]
+    arguments = [*f"trainer.x=1 --folder {tmp_path}/out --start".split(), "base/{seed}"]
+    arguments += ["--environments", "0", "1e-6"]
     run(monkeypatch, *arguments, "--seeds", "0-1")
     assert sorted(runs) == ["seed0", "seed0~1e-6", "seed1", "seed1~1e-6"]
     assert runs["seed1"]["policy.model"] == "base/1"

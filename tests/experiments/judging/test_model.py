@@ -61,12 +61,8 @@ def test_heads_look_back_and_for_the_same_before_anything_is_learned() -> None:
     with torch.no_grad():
         looks = model(input_ids=ids, output_attentions=True).attentions
     last = ids.shape[1] - 1
-    assert [int(looks[0][0, head, last].argmax()) for head in range(4)] == [
-        last - 1,
-        last - 2,
-        last - 3,
-        last - 4,
-    ]
+    expected = [last - 1, last - 2, last - 3, last - 4]
+    assert [int(looks[0][0, head, last].argmax()) for head in range(4)] == expected
     star = ids[0].tolist().index(ids[0, last])
     for head in range(4):
         assert looks[1][0, head, last, star] > 3 / last  # of what it has, three times an even share

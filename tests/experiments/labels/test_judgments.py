@@ -12,12 +12,8 @@ from experiments.labels.judgments import read_judgments
 from tests.support.files import a_file
 from tests.support.paths import DATA
 
-PAIR = {
-    "group": "g",
-    "completions": ["one", "two"],
-    "references": "r",
-    "preferences": {"overall": "label"},
-}
+PAIR = {"group": "g", "completions": ["one", "two"], "references": "r"}
+PAIR |= {"preferences": {"overall": "label"}}
 TEXT = {"group": "g", "completion": "t", "references": "r"}
 
 
@@ -39,12 +35,8 @@ def test_a_pair_with_labels(tmp_path: Path) -> None:
 
 def test_entries_of_a_list_take_the_line_s_keys(tmp_path: Path) -> None:
     columns = a_map({**TEXT, "ratings": {"overall": "scores"}, "slice": ["task"]}, each="texts")
-    row = {
-        "g": "a",
-        "r": "A dog.",
-        "task": "ic",
-        "texts": [{"t": "A dog.", "scores": [1, 2]}, {"t": "", "scores": 3}],
-    }
+    row = {"g": "a", "r": "A dog.", "task": "ic"}
+    row |= {"texts": [{"t": "A dog.", "scores": [1, 2]}, {"t": "", "scores": 3}]}
     first, second = read_judgments(a_file(tmp_path, row), columns)
     assert (first.ratings, second.ratings) == ({"overall": (1.0, 2.0)}, {"overall": (3.0,)})
     assert (first.slice, second.samples[0].completion, second.group) == ("ic", "", "a")
@@ -169,12 +161,8 @@ def test_a_map_that_no_file_can_have(columns: dict[str, Any], reason: str) -> No
 
 def test_flagged_words_are_spans(tmp_path: Path) -> None:
     flags = [["A", False], ["dark", True], ["red", True], ["cat.", False]]
-    row = {
-        "image_path": "p",
-        "caption": "A dark red cat.",
-        "references": ["A cat."],
-        "word_flags": flags,
-    }
+    row = {"image_path": "p", "caption": "A dark red cat.", "references": ["A cat."]}
+    row |= {"word_flags": flags}
     (record,) = read_hat(a_file(tmp_path, {**row, "contains_hallucination": True}))
     assert (record.mistakes, record.ratings) == (((2, 10),), {"mistakes": (0.0,)})
 

@@ -30,13 +30,8 @@ from spanreward.rewards.reward.reward import Reward
 from tests.support.elo import elo_by_the_formula
 from tests.support.fakes import FakeJudge, certain, criterion_of, prompt_of
 
-LABELS = {
-    2: "1_much_better",
-    1: "1_slightly_better",
-    0: "equal",
-    -1: "2_slightly_better",
-    -2: "2_much_better",
-}
+LABELS = {2: "1_much_better", 1: "1_slightly_better", 0: "equal", -1: "2_slightly_better"}
+LABELS |= {-2: "2_much_better"}
 
 
 class Told(Reward):
@@ -221,13 +216,8 @@ def test_docent_granular(tmp_path: Path) -> None:
     "marked", ["[]", [], [[6, 7]], [{"start": 6, "end": 7}], '[{"start": 6, "end": 7}]', ["a", 2]]
 )
 def test_marks_may_be_pairs_objects_or_a_text_of_them(tmp_path: Path, marked: Any) -> None:
-    row = {
-        "uuid": 1,
-        "model": "m",
-        "generation": "A big a cat",
-        "reference": "A cat.",
-        "omissions": "[]",
-    }
+    row = {"uuid": 1, "model": "m", "generation": "A big a cat", "reference": "A cat."}
+    row |= {"omissions": "[]"}
     (tmp_path / "rows.jsonl").write_text(
         json.dumps({**row, "mistakes": [["a", 1]] if marked == ["a", 2] else marked})
     )
@@ -248,13 +238,8 @@ def test_marks_may_be_pairs_objects_or_a_text_of_them(tmp_path: Path, marked: An
     ],
 )
 def test_marks_that_are_none_are_refused_in_words(tmp_path: Path, marked: Any, reason: str) -> None:
-    row = {
-        "uuid": 1,
-        "model": "m",
-        "generation": "A big a cat",
-        "reference": "A cat.",
-        "omissions": "[]",
-    }
+    row = {"uuid": 1, "model": "m", "generation": "A big a cat", "reference": "A cat."}
+    row |= {"omissions": "[]"}
     (tmp_path / "rows.jsonl").write_text(json.dumps({**row, "mistakes": marked}))
     with pytest.raises(ValueError, match="column 'mistakes'") as raised:
         TABLES["docent-granular"].read(tmp_path / "rows.jsonl")
@@ -273,19 +258,10 @@ def test_of_several_components_on_a_token_the_best_rated_counts(tmp_path: Path) 
     ).assess([sample])
     assert replace(every, missed=usual.missed) == usual
     assert {span for span in every.missed if span.score < 1} == set(usual.missed)
-    assert {reference[span.start : span.end] for span in every.missed} == {
-        "man",
-        "wears",
-        "hat",
-        "red",
-    }
-    row = {
-        "uuid": 1,
-        "model": "m",
-        "generation": sample.completion,
-        "reference": reference,
-        "mistakes": "[]",
-    }
+    expected = {"man", "wears", "hat", "red"}
+    assert {reference[span.start : span.end] for span in every.missed} == expected
+    row = {"uuid": 1, "model": "m", "generation": sample.completion, "reference": reference}
+    row |= {"mistakes": "[]"}
     (tmp_path / "rows.jsonl").write_text(
         json.dumps({**row, "omissions": '[{"start": 14, "end": 17}]'})
     )
@@ -334,11 +310,8 @@ def test_caparena(tmp_path: Path) -> None:
     found = filled("caparena", path, Told("posh"))
     accuracy = found["all", "captions: accuracy"].metrics["posh"]
     assert (accuracy.value, accuracy.n) == (14 / 18, 18)
-    assert {part for part, measure in found if measure == "captions: accuracy"} == {
-        "indoor",
-        "street",
-        "all",
-    }
+    expected = {"indoor", "street", "all"}
+    assert {part for part, measure in found if measure == "captions: accuracy"} == expected
     assert {part for part, measure in found if measure.startswith("models")} == {"all"}
     for measure in ("models: Spearman", "models: tau-b"):
         assert found["all", measure].metrics["posh"].value == pytest.approx(1.0)
@@ -515,12 +488,8 @@ def test_five_votes_are_a_quality(tmp_path: Path) -> None:
     rows = []
     for number in range(20):
         answer = ("right", "half", "wrong")[number % 3]
-        said = {
-            "question": "Is it?",
-            "references": ["red"],
-            "prediction": answer,
-            "human_score": votes[answer],
-        }
+        said = {"question": "Is it?", "references": ["red"], "prediction": answer}
+        said |= {"human_score": votes[answer]}
         rows.append({"qid": number, "model": "blip2", "dataset": "vqav2", **said})
     found = filled("lave", written(tmp_path, rows), LaveReward(RatingJudge(), candidate="whole"))
     assert found["all", "quality: Spearman"].metrics["lave"].value == pytest.approx(1.0)

@@ -49,12 +49,8 @@ def test_other_words_are_found_and_foreign_ones_rank_lowest() -> None:
     couch, soap, tree = (
         PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree")
     )
-    assert ratings(PresenceProbe(TEXT, "entity", Mention("sofa")), couch, soap, tree) == [
-        5,
-        4,
-        1.5,
-        1,
-    ]
+    expected = [5, 4, 1.5, 1]
+    assert ratings(PresenceProbe(TEXT, "entity", Mention("sofa")), couch, soap, tree) == expected
 
 
 def test_details_of_other_words() -> None:
@@ -102,8 +98,5 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 )
 def test_the_packaged_model() -> None:
     cosines = Embedder().cosines(["sofa"], ["couch", "dog", "sofa"])
-    assert cosines[0].tolist() == [
-        pytest.approx(0.856, abs=0.002),
-        pytest.approx(0.3, abs=0.2),
-        pytest.approx(1.0),
-    ]
+    expected = [pytest.approx(0.856, abs=0.002), pytest.approx(0.3, abs=0.2), pytest.approx(1.0)]
+    assert cosines[0].tolist() == expected

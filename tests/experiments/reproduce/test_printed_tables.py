@@ -136,12 +136,8 @@ def flickr8k(data: Path) -> None:
             }
             for n in range(1, 5)
         ]
-        row = {
-            "image_id": "1",
-            "image_path": "1.jpg",
-            "references": [RIGHT],
-            "candidates": captions,
-        }
+        row = {"image_id": "1", "image_path": "1.jpg", "references": [RIGHT]}
+        row |= {"candidates": captions}
         lines(data / name / f"{name}.jsonl", row, {**row, "image_id": "2"})
 
 

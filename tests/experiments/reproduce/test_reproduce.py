@@ -16,12 +16,8 @@ from spanreward import Sample, build_reward, load_judge
 from tests.support.command import experiments
 from tests.support.paths import DATA
 
-LINE = {
-    "edit_type": "swap",
-    "image_id": 1,
-    "caption": "A red circle.",
-    "negative_caption": "A blue circle.",
-}
+LINE = {"edit_type": "swap", "image_id": 1, "caption": "A red circle."}
+LINE |= {"negative_caption": "A blue circle."}
 
 
 @pytest.fixture
@@ -204,15 +200,12 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
 def test_texts_are_counted_where_the_file_is(data: Path) -> None:
     experiments("reproduce", "here", "--dry-run", "--data", data, "--json", data / "plan.json")
     steps = {step["command"].split()[5]: step for step in read(data / "plan.json")["steps"]}
+    expected = (2, True, "")
     assert (
         steps["sugarcrepe"]["texts"],
         steps["sugarcrepe"]["counted"],
         steps["sugarcrepe"]["missing"],
-    ) == (
-        2,
-        True,
-        "",
-    )
+    ) == expected
     assert steps["thumb"]["texts"] is None
 
 
@@ -240,15 +233,8 @@ def test_the_judges_of_what_lies_here_can_rate_what_they_are_asked() -> None:
 
 def test_a_column_map_of_ones_own_is_passed_on(tmp_path: Path) -> None:
     (tmp_path / "caparena").mkdir()
-    pair = {
-        "picture": "a",
-        "one": "A dog.",
-        "two": "A cat.",
-        "a": "x",
-        "b": "y",
-        "c": "A dog.",
-        "better": "x",
-    }
+    pair = {"picture": "a", "one": "A dog.", "two": "A cat.", "a": "x", "b": "y", "c": "A dog."}
+    pair |= {"better": "x"}
     (tmp_path / "caparena" / "caparena_annots_eval.json").write_text(json.dumps([pair]))
     columns = (
         "group: picture, completions: [one, two], systems: [a, b], references: c, "

@@ -134,12 +134,8 @@ def test_all_answers_are_the_same_one_by_one() -> None:
 
 def test_through_the_reward_better_descriptions_score_higher() -> None:
     reward = HarmonicReward(WordJudge(), evidence="context")
-    texts = [
-        CONTEXT,
-        "A small red circle sits in the top left corner.",
-        "A small green circle sits in the top left corner.",
-        "A green star.",
-    ]
+    texts = [CONTEXT, "A small red circle sits in the top left corner."]
+    texts += ["A small green circle sits in the top left corner.", "A green star."]
     scores = [
         verdict.score
         for verdict in reward.assess([Sample("", text, context=CONTEXT) for text in texts])

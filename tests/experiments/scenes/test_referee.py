@@ -58,18 +58,8 @@ def test_everything_right() -> None:
             *((61, 66), (67, 71), (72, 78), (86, 91), (92, 96)),
         ),
     )
-    assert right_words(text, TWO) == [
-        "small",
-        "red",
-        "star",
-        "top",
-        "left",
-        "large",
-        "blue",
-        "square",
-        "right",
-        "edge",
-    ]
+    expected = ["small", "red", "star", "top", "left", "large", "blue", "square", "right", "edge"]
+    assert right_words(text, TWO) == expected
 
 
 @pytest.mark.parametrize(

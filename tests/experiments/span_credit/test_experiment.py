@@ -127,20 +127,8 @@ def test_a_run_that_is_there_is_not_taken_for_one_of_other_settings(tmp_path: Pa
         "evaluations": [{"step": step, "f1": [0.5] * 4} for step in (0, 1, 2)],
     }
     (tmp_path / name).write_text(json.dumps(run))
-    alike = [
-        "--level",
-        "1",
-        "--seeds",
-        "0",
-        "--base",
-        "no",
-        "--steps",
-        "2",
-        "--evaluate-every",
-        "1",
-        "--prompts",
-        "4",
-    ]
+    alike = ["--level", "1", "--seeds", "0", "--base", "no", "--steps", "2", "--evaluate-every"]
+    alike += ["1", "--prompts", "4"]
     alike += ["--overlong", "0"]
     done = experiments("credit", "--output", tmp_path, "run", *alike)
     assert (done.code, done.out.strip()) == (0, f"{tmp_path / name} is there")

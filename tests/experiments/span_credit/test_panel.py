@@ -202,11 +202,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert "posh:match" in done.out
     assert "withhold 0.25" in done.out
     figures = json.loads((tmp_path / "panel-level1-base.json").read_text())
-    assert set(figures["sources"]) == {
-        "truth",
-        "truth, 10% flipped",
-        "truth, permuted",
-        "posh:match",
-    }
+    expected = {"truth", "truth, 10% flipped", "truth, permuted", "posh:match"}
+    assert set(figures["sources"]) == expected
     assert figures["rules"]["truth"]["scalar"]["difference"] == 0
     assert figures["sources"]["truth"]["scores"]["all"] == pytest.approx(1)

@@ -8,23 +8,14 @@ from pathlib import Path
 from tests.support.command import experiments
 
 WORDS = "experiments/scenes/word_judge.py:WordJudge"  # the default
-PAIR = {
-    "id": 1,
-    "instruction": "Which fruit is it?",
-    "human_answer": "A",
-    "original_dataset": "coco",
-}
+PAIR = {"id": 1, "instruction": "Which fruit is it?", "human_answer": "A"}
+PAIR |= {"original_dataset": "coco"}
 PAIR |= {
     "answer1": {"name": "[b]x[/b]", "answer": "A fruit."},
     "answer2": {"name": "<y>", "answer": "A dog runs."},
 }
-SCORE = {
-    "id": 1,
-    "instruction": "Which fruit is it?",
-    "name": "x",
-    "answer": "A fruit.",
-    "human": 4,
-}
+SCORE = {"id": 1, "instruction": "Which fruit is it?", "name": "x", "answer": "A fruit."}
+SCORE |= {"human": 4}
 BATCH = {"id": 1, "instruction": "Which fruit is it?", "human": "AB"}
 BATCH |= {"answers": [{"name": "x", "answer": "A fruit."}, {"name": "y", "answer": "A dog runs."}]}
 

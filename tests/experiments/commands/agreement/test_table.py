@@ -18,12 +18,8 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def answers(folder: Path) -> Path:
     said = [("red", 1.0), ("blue", 0.0), ("red", 1.0), ("a red one", 0.5), ("green", 0.0)]
-    line = {
-        "model": "blip2",
-        "dataset": "vqav2",
-        "question": "What colour is it?",
-        "references": ["red"] * 5,
-    }
+    line = {"model": "blip2", "dataset": "vqav2", "question": "What colour is it?"}
+    line |= {"references": ["red"] * 5}
     rows = [
         {**line, "qid": n, "prediction": text, "human_score": quality}
         for n, (text, quality) in enumerate(said)
@@ -32,12 +28,8 @@ def answers(folder: Path) -> Path:
 
 
 def test_the_baselines_stand_beside_the_metric(tmp_path: Path) -> None:
-    line = {
-        "edit_type": "swap",
-        "image_id": 1,
-        "filename": "a.jpg",
-        "references": ["A red circle above a star."],
-    }
+    line = {"edit_type": "swap", "image_id": 1, "filename": "a.jpg"}
+    line |= {"references": ["A red circle above a star."]}
     file = written(
         tmp_path / "pairs.jsonl",
         [{**line, "caption": "A red circle.", "negative_caption": "A blue dog."}],
