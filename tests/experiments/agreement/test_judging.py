@@ -292,12 +292,8 @@ def test_rankings_in_one_order_and_under_the_authors_names(tmp_path: Path) -> No
     Image.new("RGB", (2, 2)).save(tmp_path / "image" / "7.jpg")
     write(tmp_path, "pair", {**PAIR, "image_path": "7.jpg"})
     found = read_judging(tmp_path)
-    expected = (1, (1, 0), 1)
-    assert (
-        len(found.scores),
-        found.rankings[0].people,
-        len(found.pairs[0].shown.images),
-    ) == expected
+    assert (len(found.scores), found.rankings[0].people) == (1, (1, 0))
+    assert len(found.pairs[0].shown.images) == 1
     (agreed,) = measure_rankings(found.rankings, judge_rankings(FirstJudge(), found.rankings))
     assert (agreed.one_order, agreed.distance) == (1.0, 0.5)
 

@@ -81,13 +81,8 @@ def test_measured_by_hand(tmp_path: Path) -> None:
     overall = results["questions"]["overall"]
     assert overall["preference"] == pytest.approx((6 * 2 - 2) / 8)
     assert overall["interval"]["low"] < 1.25 < overall["interval"]["high"]
-    expected = (0.75, 8, 16, 1)
-    assert (
-        overall["win_rate"],
-        overall["prompts"],
-        overall["answers"],
-        overall["raters"],
-    ) == expected
+    assert (overall["win_rate"], overall["prompts"]) == (0.75, 8)
+    assert (overall["answers"], overall["raters"]) == (16, 1)
     assert overall["counts"] == {
         "much_better": 12,
         "slightly_better": 0,

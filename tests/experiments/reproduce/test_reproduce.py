@@ -200,12 +200,8 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
 def test_texts_are_counted_where_the_file_is(data: Path) -> None:
     experiments("reproduce", "here", "--dry-run", "--data", data, "--json", data / "plan.json")
     steps = {step["command"].split()[5]: step for step in read(data / "plan.json")["steps"]}
-    expected = (2, True, "")
-    assert (
-        steps["sugarcrepe"]["texts"],
-        steps["sugarcrepe"]["counted"],
-        steps["sugarcrepe"]["missing"],
-    ) == expected
+    assert (steps["sugarcrepe"]["texts"], steps["sugarcrepe"]["counted"]) == (2, True)
+    assert steps["sugarcrepe"]["missing"] == ""
     assert steps["thumb"]["texts"] is None
 
 
