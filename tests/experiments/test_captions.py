@@ -1,6 +1,4 @@
-"""Rows from people's captions: two shown, three held back, no picture on both sides, equal files
-from equal data.
-"""
+"""Rows from people's captions: two shown, three held back, no picture on both sides."""
 
 import json
 from pathlib import Path

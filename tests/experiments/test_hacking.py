@@ -1,6 +1,4 @@
-"""No family of texts that ask for reward pays, with a judge that knows the truth and with one that
-matches words.
-"""
+"""No family of texts that ask for reward pays, by the truth and by words."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -145,9 +143,7 @@ def test_no_family_of_answers_pays(judge: str) -> None:
 
 
 def test_a_reward_that_can_be_farmed_is_seen() -> None:
-    """The suite can fail: with a judge that obeys its texts, orders pay where little of the truth
-    was said.
-    """
+    """The suite can fail: with a judge that obeys its texts, orders pay."""
 
     class Obedient(MatchJudge):
         """Gives the highest rating to a text that asks for it."""

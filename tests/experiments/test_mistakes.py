@@ -1,7 +1,4 @@
-"""Every typical mistake is told in one sentence.
-
-`python -m experiments mistakes` makes them as people do.
-"""
+"""Every typical mistake is told in one sentence."""
 
 import re
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""The runner of TRL's tests, on a small file of the same kind, and on records of runs that
-differ.
-"""
+"""The runner of TRL's tests, on a small file, and on records of runs that differ."""
 
 from collections.abc import Mapping
 from dataclasses import replace

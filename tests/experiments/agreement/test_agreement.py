@@ -1,6 +1,4 @@
-"""Agreement with people: statistics computed by hand, loaders, and floors that repeat the data's
-README.
-"""
+"""Agreement with people: statistics by hand, loaders, and floors that repeat the data's README."""
 
 from math import isnan
 from pathlib import Path
@@ -161,9 +159,7 @@ def test_loaders_read_every_record() -> None:
 
 @present
 def test_floors_repeat_the_readme() -> None:
-    """To three decimals, but for those that hang on its list of stop words, which the README does
-    not give.
-    """
+    """To three decimals, but for those that hang on its list of stop words."""
     images = caption_sets.load_flickr8k_expert(DATA)
     rated = [
         (caption, image.references, rating)

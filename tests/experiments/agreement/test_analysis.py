@@ -1,6 +1,4 @@
-"""A judge that writes an analysis before it votes, rates or ranks (MLLM-as-a-Judge, section
-3.1).
-"""
+"""A judge that analyses before it votes, rates or ranks (MLLM-as-a-Judge, section 3.1)."""
 
 from typing import Any
 

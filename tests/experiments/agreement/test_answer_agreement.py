@@ -1,6 +1,4 @@
-"""LAVE against people: statistics by hand, small sets written here, and floors that repeat the
-data's README.
-"""
+"""LAVE against people: statistics by hand, small sets, and the floors of the data's README."""
 
 import json
 from math import isnan

@@ -1,6 +1,4 @@
-"""CLIPScore with a tiny CLIP of random weights: its cosine is the model's own, and pictures that
-fail have no score.
-"""
+"""CLIPScore with a tiny CLIP of random weights; pictures that fail have no score."""
 
 import json
 from pathlib import Path

@@ -76,9 +76,7 @@ def test_runs_of_spacy_tokens() -> None:
 
 
 def test_the_baselines_of_table_2() -> None:
-    """A token has (cosine + 1) / 2 of the best run that holds it, and 0 in none; a component's
-    words likewise.
-    """
+    """A token has (cosine + 1) / 2 of the best run that holds it; a component's words likewise."""
     text = "A red circle is above. No run."
     runs, graphs = of_table_2(Equal())
     (verdict,) = runs.assess([Sample("", text, references=("A red circle is above a box.",))])

@@ -1,6 +1,4 @@
-"""What the rules do to the agreement with people's graphs: by hand, and on the captions people
-drew.
-"""
+"""What the rules do to agreement with people's graphs: by hand, and on people's captions."""
 
 import pytest
 

@@ -1,6 +1,4 @@
-"""A judge against people (MLLM-as-a-Judge, section 3): measures by hand, stand-ins on files, what a
-file may hold.
-"""
+"""A judge against people (MLLM-as-a-Judge, section 3): by hand, and stand-ins on files."""
 
 import json
 import random
@@ -109,8 +107,7 @@ def test_consistency_by_hand() -> None:
 
 def test_recall_and_f1_of_outcomes_by_hand() -> None:
     """People: three wins, one tie, one loss. The judge: win, win, loss; tie; win. Wins: recall 2/3,
-    precision 2/3; the tie 1 and 1; the loss 0 and 0.
-    """
+    precision 2/3; the tie 1 and 1; the loss 0 and 0."""
     found = class_agreement([1, 1, -1, 0, 1, None], [1, 1, 1, 0, -1, 1])
     assert found == ClassAgreement(
         recall=pytest.approx((2 / 3 + 1 + 0) / 3), f1=pytest.approx((2 / 3 + 1 + 0) / 3)
@@ -133,8 +130,7 @@ def test_the_deviation_of_a_request_s_ratings_by_hand() -> None:
 def test_published_pairs_of_the_fixture_are_the_hand_counts() -> None:
     """People: A, B, tie. The answers have 28 and 38, 20 and 46, 59 and 58 words, so a judge of
     length is right on the second pair alone, and the reward of the first answers against the second
-    ones is 0, 0, 1.
-    """
+    ones is 0, 0, 1."""
     pairs = read_judging(DATA / "mllm_judge_fixture").pairs
     (found,) = measure_pairs(pairs, judge_pairs(LongerJudge(), pairs))
     assert (found.with_ties, found.without_ties, found.right, found.decided) == (1 / 3, 1 / 2, 1, 2)
@@ -178,9 +174,7 @@ def test_repetitions_are_drawn_from_the_distribution() -> None:
     not (DATA / "vl_rewardbench").is_dir(), reason=f"VL-RewardBench is not at {DATA}"
 )
 def test_slots_and_lengths_on_vl_rewardbench() -> None:
-    """The figures of its README: 99.68 % in one order; nothing is decided in both; 33/89, 141/356
-    and 76/145.
-    """
+    """Its README: 99.68 % in one order, nothing decided in both; 33/89, 141/356 and 76/145."""
     pairs = read_judging(DATA / "vl_rewardbench").pairs
     assert len(pairs) == 625
     first, *_ = measure_pairs(pairs, judge_pairs(FirstJudge(), pairs))
@@ -241,8 +235,7 @@ class Leaning(FirstJudge):
 def test_a_paper_s_average_is_of_sets_and_of_one_order(tmp_path: Path) -> None:
     """Set a: three pairs, the longer text first; people prefer it. Set b: one, the longer text
     second and preferred. The judge follows the slot but for a difference of four words, so both
-    orders decide nothing for three words.
-    """
+    orders decide nothing for three words."""
     long, short = (
         {"name": "x", "answer": "one two three four five"},
         {"name": "y", "answer": "one two"},
@@ -468,8 +461,7 @@ def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(
 ) -> None:
     """A judge that is right with a planted chance, in every order by itself: with ties, both orders
     decide accuracy^2 of the pairs rightly; without, the right ones of those that both orders decide
-    alike.
-    """
+    alike."""
     accuracy, generator = PLANTED[name], random.Random(0)
     pairs, batches = [], []
     for number, group in enumerate(planted_groups(name)):

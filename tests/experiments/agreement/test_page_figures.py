@@ -1,6 +1,4 @@
-"""A page of docs/evidence has the figures that its command gives today, to the digit: those that
-take two minutes.
-"""
+"""A page of docs/evidence has the figures that its command gives today, to the digit."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""Agreement of wrong words and of credit with the truth, by hand on one description, and the
-command line.
-"""
+"""Agreement of wrong words and of credit with the truth, by hand; and the command."""
 
 import json
 import sys

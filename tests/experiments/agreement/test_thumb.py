@@ -1,6 +1,4 @@
-"""HarmonicEval's criteria against THumB's: every number is what the statistic says of the judge's
-parts.
-"""
+"""HarmonicEval's criteria against THumB's: each number is the statistic of the judge's parts."""
 
 import json
 from math import isnan
@@ -25,9 +23,7 @@ present = pytest.mark.skipif(
 
 
 def thumb(folder: Path) -> Path:
-    """Two photographs with three captions each; people's P is the number of words, their R always
-    3.
-    """
+    """Two photographs with three captions; people's P is the number of words, their R is 3."""
     lines = []
     for image in ("1", "2"):
         texts = {"A": "A dog.", "B": "A dog runs fast.", "Human": "A dog runs fast on a beach."}
@@ -55,9 +51,7 @@ def thumb(folder: Path) -> Path:
 
 
 def test_by_hand(tmp_path: Path) -> None:
-    """A judge whose correctness is right about B, wrong about the people's caption, and who is sure
-    of all else.
-    """
+    """Correctness is right about B and wrong about the people's caption."""
 
     def answer(prompt: Any) -> Any:
         text = prompt.partition("TEXT:\n")[2].partition("\nEND")[0]

@@ -1,6 +1,4 @@
-"""Votes on file: what their sources published, repeated from the raw votes; small folders by hand;
-bad input.
-"""
+"""Votes on file: what their sources published, small folders by hand, and bad input."""
 
 import json
 import re
@@ -136,10 +134,7 @@ def test_wildvision_is_what_its_leaderboard_says(of: Any) -> None:
 
 @present
 def test_our_intervals_are_wider_than_those_that_draw_rows(of: Any) -> None:
-    """Published ones draw weighted rows.
-
-    By question the standard error is 1.48 times that (1.32 to 1.57).
-    """
+    """Published ones draw rows: by question the standard error is 1.48 times that."""
     models = of("wildvision_bench").models
     official = published("wildvision_bench", "published.json")
     ratios = []
@@ -198,9 +193,7 @@ def test_net_preferences_of_imageinwords(of: Any) -> None:
 
 @present
 def test_questions_on_one_example_are_drawn_together(of: Any) -> None:
-    """Five questions on 56 descriptions: the interval is wider than that of 280 votes drawn one by
-    one.
-    """
+    """Five questions on 56 descriptions: wider than the interval of 280 votes drawn singly."""
     together = of("iiw_votes").models["DCI_Test / DCI"]
     assert together.prompts == 56
     assert sum(together.counts.values()) == 280
@@ -244,9 +237,7 @@ def test_labels_that_the_source_filled_in_are_told(tmp_path: Path) -> None:
 
 
 def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path) -> None:
-    """With the model first A is the model; an always-first judge has an even score and a first slot
-    of 1.
-    """
+    """An always-first judge has an even score and a first slot of 1."""
     rows = [
         wildvision(f"q{number}", "A>B", order=order)
         for number in range(20)

@@ -1,6 +1,4 @@
-"""`python -m experiments benchmark`: what it counts, on hand-computed cases and on a small file of
-pairs.
-"""
+"""`experiments benchmark`: what it counts, by hand and on a small file of pairs."""
 
 import json
 import sys

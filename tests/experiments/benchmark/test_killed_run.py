@@ -1,6 +1,4 @@
-"""A run that is really launched, killed after its first checkpoint and resumed ends as one that was
-not killed.
-"""
+"""A run that is killed after its first checkpoint and resumed ends as one that was not killed."""
 
 import argparse
 from pathlib import Path

@@ -30,9 +30,7 @@ def test_ahead_a_step_takes_as_long_as_its_slowest_part() -> None:
 
 
 def test_by_group_the_judge_begins_before_the_last_completion() -> None:
-    """By batch steps end at 21, 31 and 42, as the third batch is begun after 21; by group at 12, 22
-    and 32.
-    """
+    """By batch steps end at 21, 31 and 42; by group at 12, 22 and 32."""
     steps = [step(decode=10, judge=10, train=1)] * 3
     assert ahead.ahead(steps, 1) == pytest.approx(10.5)
     assert ahead.ahead(steps, 10) == pytest.approx(10)

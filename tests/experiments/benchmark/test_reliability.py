@@ -1,6 +1,4 @@
-"""soak, kills and fuzz: what each says of a leak, of a difference and of a reward that breaks, by
-hand.
-"""
+"""soak, kills and fuzz: what each says of a leak, a difference and a reward that breaks."""
 
 import json
 import os
@@ -64,9 +62,7 @@ def test_steps_that_get_slower_do_not_hold() -> None:
 
 
 def test_steps_that_are_more_work_hold_by_their_work(tmp_path: Path) -> None:
-    """Each step costs a second more than the one before and is a tenth of a unit more work: ten
-    seconds a unit.
-    """
+    """Each step costs a second more and is a tenth of a unit more work: ten seconds a unit."""
     path = tmp_path / "metrics.jsonl"
     lines = [{"step": at, "tokens": 10.0 + 2.0 * at} for at in range(19)] + [{"train_runtime": 1.0}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -163,9 +159,7 @@ def test_a_fuzzed_reward(tmp_path: Path) -> None:
 
 
 class FailingReward(Reward):
-    """Fails with the status that it is made with, whatever the text or only where it is not fuzz's
-    plain one.
-    """
+    """Fails with its status, always or where the text is not fuzz's plain one."""
 
     columns = ()
 

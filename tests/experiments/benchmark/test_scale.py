@@ -1,6 +1,4 @@
-"""`python -m experiments benchmark scale`: counts on groups that are known, and arithmetic by
-hand.
-"""
+"""`experiments benchmark scale`: counts on groups that are known, and arithmetic by hand."""
 
 import json
 import sys

@@ -1,6 +1,4 @@
-"""What people are handed: pairs mirrored, texts as they are, and nothing that tells the sides
-apart.
-"""
+"""What people are handed: pairs mirrored, texts as they are, and nothing that tells the sides."""
 
 import base64
 import io

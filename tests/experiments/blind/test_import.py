@@ -1,6 +1,4 @@
-"""People's answers: the same from every form of file, measured by hand, and files that were
-edited.
-"""
+"""People's answers: the same from every form of file, by hand, and files that were edited."""
 
 import json
 import random
@@ -26,9 +24,7 @@ def two(name: str, seed: int) -> tuple[str, str]:
 
 
 def lengths(name: str, seed: int) -> tuple[dict[str, float | None], dict[str, float | None]]:
-    """A metric that prefers dapo in the first six rows, one that never decides, and one that
-    fails.
-    """
+    """Metrics: one prefers dapo in six rows, one never decides, one fails."""
     better = name in IDS[:6]
     return {"good": float(better), "same": 1.0, "dead": None}, {
         "good": float(not better),
@@ -133,8 +129,7 @@ def test_two_raters_who_agree_and_who_do_not(tmp_path: Path) -> None:
 def test_a_win_rate_is_corrected_by_people(tmp_path: Path) -> None:
     """Three hundred prompts, of a sixth of which both wrote the same. The metric always says dapo,
     people prefer it in 60 % of the others: the metric alone says .92, with people it is .5 + 5/6 *
-    .1.
-    """
+    .1."""
     generator = random.Random(0)
     ids = [f"row {number}" for number in range(300)]
     liked = {name: generator.random() < 0.6 for name in ids}

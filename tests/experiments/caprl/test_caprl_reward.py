@@ -1,6 +1,4 @@
-"""CaprlReward: the score is how right a reader's answers are, and its words in the text get the
-credit.
-"""
+"""CaprlReward: the score is how right a reader's answers are; its words get the credit."""
 
 import json
 from collections.abc import Callable, Sequence

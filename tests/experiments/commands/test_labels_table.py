@@ -1,6 +1,4 @@
-"""`labels table` as a person meets it: tables, the same numbers as JSON, one sentence for
-mistakes.
-"""
+"""`labels table` as a person meets it: tables, and the same numbers as JSON."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""`python -m experiments repeat`: which runs it makes, from which policies, and that it goes on
-where it stopped.
-"""
+"""`experiments repeat`: which runs it makes, from which policies, and that it goes on."""
 
 import subprocess
 import sys

@@ -1,6 +1,4 @@
-"""What a judge of Scenes is taught: the prompts are those that the metrics ask, the answers are the
-truth.
-"""
+"""What a judge of Scenes is taught: the metrics' own prompts, answered with the truth."""
 
 import random
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""Long texts in other words: the marks lie on what was changed, and the text says what its facts
-say.
-"""
+"""Long texts in other words: marks lie on what was changed, and texts say their facts."""
 
 from collections.abc import Iterator
 from random import Random

@@ -17,8 +17,7 @@ from experiments.labels.pair_statistics import (
 def accuracy_by_the_formula(pairs: Sequence[tuple[float, int]]) -> float:
     """PoSh's protocol, pair by pair. T is the element of the ascending absolute differences whose
     index is the number of people's ties, and no pair is decided where there is none; a difference
-    of T or more decides.
-    """
+    of T or more decides."""
     ties = [preference for _, preference in pairs].count(0)
     ascending = sorted(abs(difference) for difference, _ in pairs)
     right = 0
@@ -50,10 +49,7 @@ def test_as_many_pairs_are_undecided_as_people_see_ties() -> None:
 
 
 def test_equal_sizes_at_the_threshold_are_all_decided() -> None:
-    """People call one of three pairs a tie.
-
-    The threshold is .25, and none of the metric's pairs is a tie.
-    """
+    """People call one of three a tie; the threshold is .25, and no pair is a tie."""
     assert list(predicted_signs([0.25, -0.25, 0.5], 1)) == [1, -1, 1]
 
 

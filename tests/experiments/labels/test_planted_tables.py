@@ -1,6 +1,4 @@
-"""Files of 20 rows like DOCENT, MMHE, LAVE and CapArena, with an agreement that is known: each
-table finds it.
-"""
+"""Files of 20 rows with an agreement that is known: each table finds it."""
 
 import json
 from collections.abc import Sequence
@@ -35,9 +33,7 @@ LABELS |= {-2: "2_much_better"}
 
 
 class Told(Reward):
-    """A metric whose parts, and spans, the text itself gives as JSON; "fails" is a judge that does
-    not answer.
-    """
+    """A metric whose parts the text gives as JSON; "fails" is a judge that does not answer."""
 
     columns = ()
 
@@ -52,9 +48,7 @@ class Told(Reward):
 
 
 class Pointing(Reward):
-    """A metric that calls the first word with an x wrong, and every word with a y of the reference
-    left out.
-    """
+    """Calls each x of a text wrong, and each y of the reference left out."""
 
     columns = ()
 
@@ -111,8 +105,7 @@ def docent(
 
 def docent_rows() -> list[dict[str, Any]]:
     """Four pairs of every label. Precision follows people but for four pairs that people call much
-    better and it calls worse; recall follows them in full; F1 says the opposite of them.
-    """
+    better and it calls worse; recall follows them in full; F1 says the opposite of them."""
     rows = []
     for number in range(20):
         label = (2, 1, 0, -1, -2)[number % 5]
@@ -179,8 +172,7 @@ def test_one_picture_has_no_interval(tmp_path: Path) -> None:
 
 def test_docent_granular(tmp_path: Path) -> None:
     """The authors' layout. Ten words a text and a full stop, one of them wrong; the metric finds it
-    in 15 of 20 and points at its neighbour in five.
-    """
+    in 15 of 20 and points at its neighbour in five."""
     rows = []
     for number in range(20):
         words = ["a"] * 10
@@ -247,9 +239,7 @@ def test_marks_that_are_none_are_refused_in_words(tmp_path: Path, marked: Any, r
 
 
 def test_of_several_components_on_a_token_the_best_rated_counts(tmp_path: Path) -> None:
-    """ "hat" of the reference is an entity rated 5 and in `missed` all the same; its red is left
-    out.
-    """
+    """The reference's "hat" is an entity rated 5 and in `missed`; its red is left out."""
     reference = "A man wears a red hat."
     sample = Sample("", "A man wears a hat.", references=(reference,))
     (usual,) = PoshReward(MatchJudge(), mode="published").assess([sample])
@@ -275,8 +265,7 @@ def test_of_several_components_on_a_token_the_best_rated_counts(tmp_path: Path) 
 
 def caparena_rows() -> list[dict[str, Any]]:
     """Four models, in the layout of caparena_annots_eval.json. People follow `QUALITY` but for four
-    pairs, the metric in all. Two pairs have a text by a human.
-    """
+    pairs, the metric in all. Two pairs have a text by a human."""
     meetings = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "c"), ("d", "b"), ("d", "a")] * 3
     rows = []
     for number, (one, other) in enumerate([*meetings, ("human", "a"), ("b", "human")]):
@@ -303,8 +292,7 @@ QUALITY = {"a": 0.9, "b": 0.6, "c": 0.4, "d": 0.05, "human": 1.0}
 def test_caparena(tmp_path: Path) -> None:
     """18 pairs without a human, two of them ties to people. The third smallest difference is .2, as
     are the smallest two, so the metric has no tie: it is right on the 14 pairs where people follow
-    it.
-    """
+    it."""
     path = tmp_path / "caparena_annots_eval.json"
     path.write_text(json.dumps(caparena_rows()))
     found = filled("caparena", path, Told("posh"))
@@ -319,10 +307,7 @@ def test_caparena(tmp_path: Path) -> None:
 
 
 def test_pictures_with_three_persons_are_a_part_of_caparena(tmp_path: Path) -> None:
-    """With a ranking of the models of its own.
-
-    People are with the metric on these, and not elsewhere.
-    """
+    """People are with the metric on these, and not elsewhere."""
     rows = caparena_rows()[4:18]
     for row in rows[:7]:
         row["img"] = "test_00057.jpg"
@@ -342,9 +327,7 @@ def test_pictures_with_three_persons_are_a_part_of_caparena(tmp_path: Path) -> N
 
 
 def test_the_models_are_ranked_by_the_authors_settings(tmp_path: Path) -> None:
-    """Kendall's tau between the oracle's ratings (test_statistics.py) of people's and of the
-    metric's choices.
-    """
+    """Kendall's tau between the oracle's ratings of people's and of the metric's choices."""
     rows = caparena_rows()[:18]
     for row in rows[4:8]:  # people prefer the worse of six pairs in all
         row["winner"] = row["source1"] if row["winner"] == row["source2"] else row["source2"]
@@ -367,9 +350,7 @@ def test_the_models_are_ranked_by_the_authors_settings(tmp_path: Path) -> None:
 
 
 def test_mmhe_best_of_three(tmp_path: Path) -> None:
-    """Two pairs of each triplet; the best has the first, second or last score: 2, 1 or 0 of its
-    pairs are right.
-    """
+    """The best has the first, second or last score: 2, 1 or 0 of its pairs are right."""
     texts = [json.dumps({"overall": score, "f1": 0.5}) for score in (5.0, 3.0, 1.0)]
     best = [0] * 10 + [1] * 6 + [2] * 4
     extra = {"references": ["A dog."], "image": "", "question": None, "bbox": None}
@@ -398,9 +379,7 @@ class SeeingJudge(FakeJudge):
 
 
 def test_mmhe_by_criterion_and_with_pictures(tmp_path: Path) -> None:
-    """Correctness as people say, completeness the reverse, fluency always the same; HarmonicEval
-    sees the pictures.
-    """
+    """Correctness as people say, completeness the reverse, fluency always the same."""
 
     def answer(prompt: str) -> Any:
         words = len(prompt.partition("TEXT:\n")[2].partition("\nEND")[0].split())
@@ -447,9 +426,7 @@ class RatingJudge(FakeJudge):
 
 
 def test_lave(tmp_path: Path) -> None:
-    """LAVE as people; another metric as people on the eight yes/no questions, and turned round on
-    the twelve others.
-    """
+    """LAVE as people; another metric as people on eight yes/no questions alone."""
     qualities = {"right": 1.0, "half": 0.5, "wrong": 0.0}
     rows = []
     for number in range(20):

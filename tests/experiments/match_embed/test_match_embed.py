@@ -1,6 +1,4 @@
-"""EmbeddingMatchJudge: other words for the same, with a stand-in for the model, and the model where
-it is installed.
-"""
+"""EmbeddingMatchJudge: other words for the same, with a stand-in and with the model."""
 
 import pickle
 from importlib.util import find_spec
@@ -22,9 +20,7 @@ TEXT = "A woman on a red sofa. She smiles at a dog above a box."
 
 
 class Dictionary(Embedder):
-    """Two phrases have cosine 1 when MEANINGS says they are one, 0.5 when they begin alike, else
-    0.
-    """
+    """Cosine 1 where MEANINGS says that two phrases are one, 0.5 if they begin alike, else 0."""
 
     def __init__(self) -> None:
         super().__init__(folder="none")

@@ -1,6 +1,4 @@
-"""Each command of the papers' tables, on a small file in the authors' layout; and the page that
-lists all 52 tables.
-"""
+"""Each command of the papers' tables on a small file; and the page lists all 52 tables."""
 
 import json
 import re
@@ -164,9 +162,7 @@ def answers(data: Path) -> None:
 
 
 def judging(data: Path) -> None:
-    """Dataset/Benchmark of MLLM-Judge: score.jsonl and pair.jsonl by set, and batch.jsonl with
-    `human_answer`.
-    """
+    """Dataset/Benchmark of MLLM-Judge: score.jsonl, pair.jsonl and batch.jsonl."""
     folder, ask = data / "mllm_judge", "Please analyse this figure: what is it?"
     texts = [{"name": name, "answer": "A dog. " * (1 + n)} for n, name in enumerate(NAMES)]
     for number in range(2):
@@ -272,9 +268,7 @@ def test_a_command_of_today_runs_on_the_authors_layout(name: str, tmp_path: Path
 
 
 def test_the_page_lists_every_printed_table() -> None:
-    """A row has the paper, its tables' numbers, what they show, and what is there today: a
-    command's name, or not.
-    """
+    """A row has the paper, its tables' numbers, what they show, and a command's name, or not."""
     rows = re.findall(
         r"^\| ([A-Z][\w-]+ [^|]*\d) \| [^|]+ \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE
     )

@@ -1,6 +1,4 @@
-"""`python -m experiments reproduce`: the list of what a table takes, and runs with the data that
-there is.
-"""
+"""`experiments reproduce`: what a table takes, and runs with the data that there is."""
 
 import json
 from pathlib import Path
@@ -79,9 +77,7 @@ def test_a_dry_run_lists_what_is_needed_and_runs_nothing(name: str, tmp_path: Pa
 
 
 def test_its_questions_and_tokens_are_the_metric_s_cost(tmp_path: Path) -> None:
-    """PoSh on 400 generations of 251 words: .562 questions a word of it and of its reference, each
-    of 455 tokens.
-    """
+    """PoSh on 400 texts of 251 words: .562 questions a word and reference's word, 455 tokens."""
     experiments(
         "reproduce", "posh-3", "--dry-run", "--data", tmp_path, "--json", tmp_path / "plan.json"
     )
@@ -113,9 +109,7 @@ def test_the_authors_environment_is_shown_for_their_judge(tmp_path: Path) -> Non
 
 
 def test_the_paper_s_figure_stands_beside_the_measured_one(tmp_path: Path) -> None:
-    """Three answers that people call right, half right and wrong, and `match` says the same of the
-    first and last.
-    """
+    """Answers that people call right and wrong, and `match` says the same."""
     (tmp_path / "lave").mkdir()
     rows = [
         {

@@ -1,6 +1,4 @@
-"""The judge that reads the truth of Scenes with planted mistakes, its criteria, and the reward that
-is broken.
-"""
+"""The judge of Scenes with planted mistakes, its criteria, and the reward that is broken."""
 
 import random
 

@@ -29,9 +29,7 @@ def rate(name: str, text: str, context: str = CONTEXT, sentence: str = "") -> An
 
 
 def test_by_hand() -> None:
-    """A red circle: entity 5 and attribute 1 in "A blue circle.", and one statement of which
-    nothing is known.
-    """
+    """Entity 5 and attribute 1 in "A blue circle.", and one statement that is unknown."""
     rating = rate("correctness", "A red circle.", "A blue circle.")
     assert rating.probabilities == pytest.approx(
         {"1": 1.2 / 3, "2": 0.2 / 3, "3": 0.2 / 3, "4": 0.2 / 3, "5": 1.2 / 3}
@@ -60,9 +58,7 @@ def test_saying_what_is_wrong_is_less_correct_and_not_less_complete() -> None:
 
 
 def test_saying_a_right_thing_again_makes_it_two_things() -> None:
-    """The first circle and its colour are right, the second and its colour are not there; one
-    statement is unknown.
-    """
+    """The second circle and its colour are not there; one statement is unknown."""
     once, twice = "A red circle.", "A red circle. A red circle."
     assert rate("correctness", once, once).mean == pytest.approx((5 + 5 + 3) / 3)
     assert rate("correctness", twice, once).mean == pytest.approx((5 + 5 + 1 + 1 + 3) / 5)
@@ -145,9 +141,7 @@ def test_through_the_reward_better_descriptions_score_higher() -> None:
 
 
 def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are forgotten together, and answers are the same; a text that is longer than all is read,
-    too.
-    """
+    """All are forgotten together, answers stay; a text longer than all is read, too."""
     monkeypatch.setattr(word_judge, "REMEMBERED", 100)
 
     def asked(number: int, length: int = 1) -> Question:

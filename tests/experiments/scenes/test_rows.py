@@ -1,6 +1,4 @@
-"""Scenes as a recipe's data: the right columns, nothing of the truth in them, and wrong options are
-refused.
-"""
+"""Scenes as a recipe's data: the right columns, and nothing of the truth in them."""
 
 import json
 import random

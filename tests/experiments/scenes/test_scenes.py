@@ -1,6 +1,4 @@
-"""Scenes: the same pictures everywhere, no contents in two splits, and descriptions that say the
-truth.
-"""
+"""Scenes: the same pictures everywhere, no contents in two splits, descriptions that are true."""
 
 import random
 from collections import Counter

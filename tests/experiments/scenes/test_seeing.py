@@ -1,6 +1,4 @@
-"""The small judge that sees: what it is taught and asked, a loop of judge and policy that both look
-at the picture, and cutting a text at its first wrong span.
-"""
+"""The small judge that sees, judge and policy in a loop, and cutting a text at a wrong span."""
 
 import inspect
 import re

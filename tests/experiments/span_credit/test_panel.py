@@ -1,6 +1,4 @@
-"""The panel: Monte Carlo advantages that add up, figures by hand, texts that are kept, and the
-command.
-"""
+"""The panel: Monte Carlo advantages that add up, figures by hand, and the command."""
 
 import json
 from dataclasses import replace

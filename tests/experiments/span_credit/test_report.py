@@ -1,6 +1,4 @@
-"""The credit experiment's figures, on curves of which they can be read off; its table and plot from
-files.
-"""
+"""The credit experiment's figures, on curves of which they can be read off."""
 
 import json
 from pathlib import Path
@@ -22,9 +20,7 @@ STEPS = np.array([0.0, 5.0, 10.0, 15.0, 20.0])
 
 
 def curves(*rows: list[float], runs: tuple[str, ...] | None = None) -> Curves:
-    """Runs whose truth F1 is the same on all of four prompts, and half of it in what is sampled, at
-    ten steps each.
-    """
+    """Runs with the same truth F1 on four prompts, and half of it in ten samples a step."""
     sampled = np.repeat(np.array(rows) / 2, 10, axis=1)
     f1 = np.repeat(np.array(rows)[:, :, None], 4, axis=2)
     return Curves(

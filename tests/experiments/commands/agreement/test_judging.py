@@ -1,6 +1,4 @@
-"""`python -m experiments agreement judge`: its tables, its numbers, the votes on file, and what a
-user gets wrong.
-"""
+"""`experiments agreement judge`: its tables, its numbers and the votes on file."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""`python -m experiments agreement people` and its neighbours take the options of a metric and of a
-judge.
-"""
+"""`experiments agreement people` takes the options of a metric and of a judge."""
 
 import json
 from pathlib import Path

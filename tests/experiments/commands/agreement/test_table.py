@@ -1,6 +1,4 @@
-"""`python -m experiments agreement table`: what `labels table` says, and the baselines beside
-it.
-"""
+"""`experiments agreement table`: what `labels table` says, and the baselines beside it."""
 
 import json
 from pathlib import Path
