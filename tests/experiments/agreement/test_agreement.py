@@ -45,9 +45,8 @@ def test_retrieval() -> None:
 
 
 def test_swap_consistency_by_hand() -> None:
-    assert swap_consistency([("a", "a"), ("a", "b"), ("tie", "tie"), ("a", None)]) == pytest.approx(
-        2 / 3
-    )
+    votes = [("a", "a"), ("a", "b"), ("tie", "tie"), ("a", None)]
+    assert swap_consistency(votes) == pytest.approx(2 / 3)
     assert swap_consistency([(None, "a")]) is None
     # seen from one of the two answers: the judge chose a place
     assert swap_consistency([(1, -1)] * 20) == 0.0
@@ -80,20 +79,17 @@ def test_bootstrap() -> None:
 
 
 def test_words_are_found_in_order() -> None:
-    words = caption_sets.flagged_words(
-        "A cat, a CAT.", [("A", False), ("cat,", False), ("a", True), ("CAT.", True)]
-    )
+    flags = [("A", False), ("cat,", False), ("a", True), ("CAT.", True)]
+    words = caption_sets.flagged_words("A cat, a CAT.", flags)
     assert [(word.start, word.end) for word in words] == [(0, 1), (2, 6), (7, 8), (9, 13)]
     with pytest.raises(ValueError, match="does not follow"):
         caption_sets.flagged_words("A cat.", [("dog", False)])
 
 
 def test_triples_and_quotations() -> None:
-    triples = caption_sets.read_triples(
-        "( man , wear , hat ) , ( hat , is , red, or so ) , ( sign (old) , on , wall )"
-    )
+    text = "( man , wear , hat ) , ( hat , is , red, or so ) , ( sign (old) , on , wall )"
     expected = (("man", "wear", "hat"), ("hat", "is", "red, or so"), ("sign (old)", "on", "wall"))
-    assert triples == expected
+    assert caption_sets.read_triples(text) == expected
     assert caption_sets.quotation("hallucination: a cat ", "Here is a cat.") == (8, 13)
     assert caption_sets.quotation("a cat", "Here is a cat.") is None
 
@@ -111,10 +107,9 @@ def test_floors_by_hand() -> None:
 
 def test_worst_spans_leave_out_what_was_never_judged() -> None:
     worth = [(0, 1, True), (1, -0.5, True), (0, -1, True), (0, 0, False)]
-    spans = [
-        Span(n, n + 1, score, credit, "entity", "", n, asked)
-        for n, (score, credit, asked) in enumerate(worth)
-    ]
+    spans = []
+    for n, (score, credit, asked) in enumerate(worth):
+        spans.append(Span(n, n + 1, score, credit, "entity", "", n, asked))
     verdict = Verdict(0.5, spans=tuple(spans))
     assert [span.start for span in worst_spans(verdict, 2)] == [2, 0]
     assert wrong_places(verdict) == [(0, 1), (2, 3)]
@@ -122,12 +117,8 @@ def test_worst_spans_leave_out_what_was_never_judged() -> None:
 
 def test_a_wrong_word_is_flagged() -> None:
     flags = [("A", False), ("red", True), ("circle.", False)]
-    record = caption_sets.FlaggedCaption(
-        "A red circle.",
-        ("A blue circle.",),
-        caption_sets.flagged_words("A red circle.", flags),
-        True,
-    )
+    words = caption_sets.flagged_words("A red circle.", flags)
+    record = caption_sets.FlaggedCaption("A red circle.", ("A blue circle.",), words, True)
     (verdict,) = judge(PoshReward(MatchJudge()), [(record.caption, record.references)])
     found = caption_flags(record, verdict)
     assert found.ours == found.floor == found.people == (False, True, False)
@@ -161,16 +152,13 @@ def test_loaders_read_every_record() -> None:
 def test_floors_repeat_the_readme() -> None:
     """To three decimals, but for those that hang on its list of stop words."""
     images = caption_sets.load_flickr8k_expert(DATA)
-    rated = [
-        (caption, image.references, rating)
-        for image in images
-        for caption, r in image.candidates
-        for rating in r
-    ]
-    scores = [bag_of_words.bag_f1(caption, references) for caption, references, _ in rated]
-    assert kendall_tau_c(scores, [rating for *_, rating in rated]) == pytest.approx(
-        0.432, abs=0.0005
-    )
+    scores: list[float] = []
+    people: list[float] = []
+    for image in images:
+        for caption, ratings in image.candidates:
+            scores += [bag_of_words.bag_f1(caption, image.references)] * len(ratings)
+            people += ratings
+    assert kendall_tau_c(scores, people) == pytest.approx(0.432, abs=0.0005)
     foils = caption_sets.load_discosg_foil(DATA)
     for floor, expected in ((bag_of_words.bag_f1, 0.912), (token_precision, 0.949)):
         right = [floor(foil.corrected, [foil.reference]) for foil in foils]
@@ -180,9 +168,8 @@ def test_floors_repeat_the_readme() -> None:
     published |= {"replace_obj": 0.840}
     published |= {"add_obj": 0.920, "add_att": 0.990}
     for edit, expected in published.items():
-        records = [
-            record for record in caption_sets.load_sugarcrepe(DATA) if record.edit_type == edit
-        ]
+        every = caption_sets.load_sugarcrepe(DATA)
+        records = [record for record in every if record.edit_type == edit]
         right = [bag_of_words.bag_f1(record.caption, record.references) for record in records]
         wrong = [bag_of_words.bag_f1(record.negative, record.references) for record in records]
         tolerance = 0.011 if edit in ("swap_obj", "replace_rel") else 0.0006

@@ -31,9 +31,8 @@ present = pytest.mark.skipif(
 
 def test_cohen_kappa_by_hand() -> None:
     # 3 of 5 agree; chance is 3/5 * 3/5 + 2/5 * 2/5 = 0.52
-    assert cohen_kappa(
-        [True, True, True, False, False], [True, True, False, False, True]
-    ) == pytest.approx(0.08 / 0.48)
+    one, other = [True, True, True, False, False], [True, True, False, False, True]
+    assert cohen_kappa(one, other) == pytest.approx(0.08 / 0.48)
     assert cohen_kappa([True, False], [True, False]) == 1.0
     assert cohen_kappa([True, False], [False, True]) == -1.0
     assert isnan(cohen_kappa([True], [True]))
@@ -51,14 +50,11 @@ def test_measures_by_hand() -> None:
 
 
 def test_what_the_judge_failed_on_is_left_out_and_counted() -> None:
-    cases = [
-        AnswerToScore("g", n, answered("Q?", text, ["a"]), text == "a")
-        for n, text in enumerate("ab")
-    ]
+    samples = [answered("Q?", text, ["a"]) for text in "ab"]
+    cases = [AnswerToScore("g", n, sample, n == 0) for n, sample in enumerate(samples)]
     judge = FakeJudge(fails=lambda prompt: 'answer: "b"' in prompt)
-    (row,) = by_group(
-        "set", cases, LaveReward(judge, rationale=False), MATCHES, {"agreement": agreement}
-    )
+    lave = LaveReward(judge, rationale=False)
+    (row,) = by_group("set", cases, lave, MATCHES, {"agreement": agreement})
     assert (row.n, row.failed) == (1, 1)
     assert row.metrics["exact_match"].value == 1.0
     silent = LaveReward(FakeJudge(fails=lambda prompt: True), rationale=False)
@@ -94,13 +90,8 @@ def test_sets_are_read(tmp_path: Path) -> None:
 @present
 def test_floors_repeat_the_readme() -> None:
     """Within three answers of 500: how the README normalises is not known."""
-    floors = {
-        "fid": (0.832, 0.872),
-        "gpt35": (0.382, 0.844),
-        "chatgpt": (0.284, 0.806),
-        "gpt4": (0.200, 0.818),
-    }
-    floors["newbing"] = (0.194, 0.840)
+    floors = {"fid": (0.832, 0.872), "gpt35": (0.382, 0.844), "chatgpt": (0.284, 0.806)}
+    floors |= {"gpt4": (0.200, 0.818), "newbing": (0.194, 0.840)}
     counts = dict.fromkeys(floors, 0)
     right: dict[tuple[str, str], int] = {}
     for record in answer_sets.load_evouna(DATA):
@@ -109,13 +100,9 @@ def test_floors_repeat_the_readme() -> None:
             for name, metric in MATCHES.items():
                 same = bool(metric(answer, record.answers)) == judged
                 right[system, name] = right.get((system, name), 0) + same
-    for system, (exact, contained) in floors.items():
-        assert right[system, "exact_match"] / counts[system] == pytest.approx(exact, abs=0.0065), (
-            system
-        )
-        assert right[system, "contains"] / counts[system] == pytest.approx(contained, abs=0.0065), (
-            system
-        )
+    for system, expected in floors.items():
+        found = (right[system, name] / counts[system] for name in ("exact_match", "contains"))
+        assert tuple(found) == pytest.approx(expected, abs=0.0065), system
 
 
 @present

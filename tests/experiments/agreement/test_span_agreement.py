@@ -1,7 +1,6 @@
 """Agreement of wrong words and of credit with the truth, by hand; and the command."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +23,16 @@ from experiments.agreement.span_agreement import (
     without,
     word_agreement,
 )
-from experiments.commands.agreement.command import main
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import Scene, Thing, make_scenes
 from spanreward.training.evaluation.statistics.span_reliability import (
     span_coef_advice,
     span_reliability,
 )
+from tests.support.command import experiments
 
-SCENE = Scene(
-    (
-        Thing("star", "red", "small", "top", "left"),
-        Thing("square", "blue", "large", "bottom", "right"),
-    ),
-    "s",
-)
+STAR = Thing("star", "red", "small", "top", "left")
+SCENE = Scene((STAR, Thing("square", "blue", "large", "bottom", "right")), "s")
 TEXT = "A blue star in the top left corner."
 # Of four claims three are right, and they are three of ten facts.
 F1 = 2 * 0.75 * 0.3 / (0.75 + 0.3)
@@ -52,22 +46,13 @@ SPANS += [("corner", 1.0, 0.1, "entity"), ("top", 0.25, -0.02, "attribute")]
 
 def span(text: str, word: str, score: float, credit: Any, kind: Any, component: Any) -> Any:
     start = text.index(word)
-    place = {"start": start, "end": start + len(word)}
-    return {
-        **place,
-        "score": score,
-        "credit": credit,
-        "kind": kind,
-        "note": "",
-        "component": component,
-    }
+    place = {"start": start, "end": start + len(word), "note": "", "component": component}
+    return {**place, "score": score, "credit": credit, "kind": kind}
 
 
 def judged(model: str = "dapo", text: str = TEXT, spans: Any = SPANS, scene: Any = SCENE) -> Any:
-    marked = []
-    for number, given in enumerate(spans):
-        marked.append(span(text, *given, component=number))
-    return Judged(model, text, tuple(marked), scene)
+    marked = tuple(span(text, *given, component=number) for number, given in enumerate(spans))
+    return Judged(model, text, marked, scene)
 
 
 def test_words_by_hand() -> None:
@@ -75,30 +60,16 @@ def test_words_by_hand() -> None:
     assert [word.judge for word in words] == [False, True, False, True, False, True, False, False]
     assert [word.referee for word in words] == [False, True, *[False] * 6]
     assert [word.claim for word in words] == [False, True, True, False, False, True, True, False]
-    assert [set(word.kinds) for word in words] == [
-        set(),
-        {"attribute"},
-        {"entity"},
-        {"relation"},
-        set(),
-        {"attribute"},
-        set(),
-        {"entity"},
-    ]
+    kinds = ["".join(word.kinds) for word in words]  # none has two
+    assert kinds == ["", "attribute", "entity", "relation", "", "attribute", "", "entity"]
     assert {word.model for word in words} == {"dapo"}
 
 
 def test_agreement_on_words_by_hand() -> None:
     found = summarise([judged()])["words"]
-    assert found["all"] == {
-        "precision": pytest.approx(1 / 3),  # blue, in, top
-        "recall": 1.0,
-        "f1": 0.5,
-        "both": 1,
-        "judge_only": 2,
-        "referee_only": 0,
-        "neither": 5,
-    }
+    # blue, in, top
+    expected = {"precision": pytest.approx(1 / 3), "recall": 1.0, "f1": 0.5, "both": 1}
+    assert found["all"] == {**expected, "judge_only": 2, "referee_only": 0, "neither": 5}
     assert found["by_model"] == {"dapo": found["all"]}
     assert found["claims"]["precision"] == 0.5  # blue, top
     assert found["claims"]["neither"] == 2  # star, left
@@ -127,9 +98,8 @@ def test_a_range_touches_the_words_it_shares_a_character_with() -> None:
 
 
 def test_a_score_of_one_half_is_not_wrong() -> None:
-    assert not any(
-        word.judge for word in judged_words(judged(spans=[("blue", 0.5, 0.0, "attribute")]))
-    )
+    words = judged_words(judged(spans=[("blue", 0.5, 0.0, "attribute")]))
+    assert not any(word.judge for word in words)
 
 
 def test_effects_by_hand() -> None:
@@ -187,10 +157,8 @@ def test_what_has_no_credit_or_no_effect_has_no_sign() -> None:
 def test_the_first_mention_stands_for_a_component() -> None:
     text = "A red star in the top left corner. A square."
     first, second = (span(text, word, 1.0, 0.1, "entity", 0) for word in ("star", "square"))
-    both, only_first, only_second = (
-        components(Judged("m", text, spans, SCENE))
-        for spans in ((second, first), (first,), (second,))
-    )
+    of = ((second, first), (first,), (second,))
+    both, only_first, only_second = (components(Judged("m", text, one, SCENE)) for one in of)
     assert both == only_first
     # 5 of 5 claims and of 10 facts; without "star" 1 of 4 and 1 of 10, without "square" 4 of 4 and
     # 4 of 10
@@ -228,10 +196,9 @@ def folder(tmp_path: Path) -> Any:
         for seed in (3, 5):
             for number in range(4):
                 one = judged(model, text=f"{TEXT} {model} {seed} {number}")
-                verdict = {
-                    "score": None if number == 3 else 0.5,
-                    "spans": [] if number == 3 else list(one.spans),
-                }
+                verdict = {"score": 0.5, "spans": list(one.spans)}
+                if number == 3:
+                    verdict = {"score": None, "spans": []}
                 line = {"model": model, "seed": seed, "id": str(number + 1)}
                 lines.append({**line, "completion": one.text, "verdict": verdict})
     (tmp_path / "completions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -242,33 +209,19 @@ def test_reads_what_compare_wrote(folder: Path) -> None:
     completions, skipped = read_completions(folder, count=99)
     assert (len(completions), skipped) == (12, 4)
     assert [completion.scene for completion in completions] == make_scenes("test", 2, 4)[:3] * 4
-    texts = [
-        completion.text[len(TEXT) + 1 :] for completion in read_completions(folder, count=7)[0]
-    ]
+    texts = [one.text[len(TEXT) + 1 :] for one in read_completions(folder, count=7)[0]]
     expected = ["base 3 0", "base 3 2", "base 5 0", "base 5 2", "dapo 3 0", "dapo 3 2", "dapo 5 0"]
     assert texts == expected
     assert {completion.model for completion in read_completions(folder, ["dapo"], 6)[0]} == {"dapo"}
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
-    monkeypatch.setattr(sys, "argv", ["agreement.py", *map(str, arguments)])
-    try:
-        main()
-    except SystemExit as error:
-        return error.code
-
-
 def test_the_command_prints_and_writes_the_same(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    assert (
-        run(
-            monkeypatch,
-            *f"spans {folder} --models base --count 8 --json {folder}/new/a.json".split(),
-        )
-        is None
-    )
+    words = f"spans {folder} --models base --count 8 --json {folder}/new/a.json".split()
+    done = experiments("agreement", *words)
+    assert done.code == 0, done.err
     written = json.loads((folder / "new" / "a.json").read_text())
     completions, skipped = read_completions(folder, ["base"], 8)
     found = span_reliability(labels_of(completions))
@@ -278,7 +231,7 @@ def test_the_command_prints_and_writes_the_same(
     }
     assert (written["completions"], written["skipped"]) == (6, 2)
     assert list(written["words"]["by_model"]) == ["base"]
-    out = capsys.readouterr().out
+    out = done.out
     assert "6 completions, 2 without a" in out
     assert f"{written['words']['all']['precision']:.3f}" in out
     assert f"{written['credit']['all']['spearman']:.3f}" in out

@@ -2,18 +2,12 @@
 
 import json
 import math
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from experiments.benchmark import ahead, command, requests
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
-    monkeypatch.setattr(sys, "argv", ["benchmark.py", *map(str, arguments)])
-    command.main()
+from experiments.benchmark import ahead, requests
+from tests.support.numbers import numbers_of
 
 
 def step(**seconds: float) -> dict[str, float]:
@@ -36,31 +30,16 @@ def test_by_group_the_judge_begins_before_the_last_completion() -> None:
     assert ahead.ahead(steps, 10) == pytest.approx(10)
 
 
-def test_ahead_reads_a_runs_phases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ahead_reads_a_runs_phases(tmp_path: Path) -> None:
     lines = [{f"seconds/{phase}": seconds for phase in ahead.PHASES} for seconds in (1.0, 3.0)]
-    (tmp_path / "metrics.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in [*lines, {"loss": 1}])
-    )
-    settings = ("--variation", 0, "--groups", 4, "--batch", 2)
-    run(
-        monkeypatch,
-        "ahead",
-        "--metrics",
-        tmp_path / "metrics.jsonl",
-        *settings,
-        "--json",
-        tmp_path / "ahead.json",
-    )
-    numbers = json.loads((tmp_path / "ahead.json").read_text())
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"loss": 1}]))
+    words = f"ahead --metrics {path} --variation 0 --groups 4 --batch 2"
+    numbers = numbers_of(tmp_path, "benchmark", *words.split())
     assert numbers["seconds"] == dict.fromkeys(ahead.PHASES, 2.0)
     assert numbers["ways"]["in turn on the same GPUs"] == pytest.approx(14)
     assert numbers["ways"]["the judge on its own GPUs"] == pytest.approx(8)
     assert 0.8 < numbers["credit"]["r"] < 1
-    (tmp_path / "metrics.jsonl").write_text('{"loss": 1}\n')
-    with pytest.raises(SystemExit, match="has no seconds/train"):
-        run(monkeypatch, "ahead", "--metrics", tmp_path / "metrics.jsonl")
-    with pytest.raises(SystemExit, match=r"knows push, .*, got jugde"):
-        run(monkeypatch, "ahead", "--seconds", "jugde=3")
 
 
 def test_questions_of_one_text_are_turns_of_one_chat() -> None:

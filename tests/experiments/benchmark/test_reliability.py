@@ -6,18 +6,16 @@ import sqlite3
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.benchmark import kills
 from experiments.benchmark.fuzz import LONG, PLAIN, fuzz
-from experiments.benchmark.kills import Run, launcher, marked
+from experiments.benchmark.kills import launcher, marked
 from experiments.benchmark.kills_compare import compare
-from experiments.benchmark.soak import family, growth, kill, limits, read_work
+from experiments.benchmark.soak import growth, kill, limits, read_work
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.harmonic.prompts import load_harmonic_prompts as harmonic_prompts
 from spanreward.rewards.judges.cache.store import Store
@@ -222,35 +220,3 @@ def test_what_a_run_started_is_found_when_its_parents_are_gone() -> None:
     kill(int(done.stdout))
     while marked(mark):
         time.sleep(0.01)
-
-
-def test_a_run_ends_with_what_began_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when somebody presses Ctrl-C: launchers and ranks have sessions of their own."""
-    monkeypatch.setattr(
-        kills,
-        "launcher",
-        lambda processes, config: ([sys.executable, "-c", "import time; time.sleep(60)"], {}),
-    )
-    arguments = Namespace(processes=1, accelerate_config=None)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        Run(arguments, tmp_path / "a.yaml", [], tmp_path / "log") as run,
-    ):
-        raise KeyboardInterrupt
-    assert run.process.returncode is not None
-    assert marked(run.mark) == []
-
-
-def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
-    seen = tmp_path / "seen.jsonl"
-    module = "experiments.benchmark.command"
-    endless = ["serve", "posh", "--judge", "match", "--port", "0"]
-    words = [*f"{sys.executable} -m {module} soak --every 0.1 --samples {seen}".split(), *endless]
-    child = subprocess.Popen(words)
-    while not seen.exists():
-        assert child.poll() is None
-        time.sleep(0.05)
-    (started,) = family(child.pid)[1:]
-    child.terminate()
-    assert child.wait(60) == 143
-    assert not Path(f"/proc/{started}").exists()

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +17,7 @@ from experiments.blind.questions import ANSWERS, QUESTIONS
 from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.evaluation.answers.same_row import ROW_KEY
-from tests.support.blind import IDS, comparison
+from tests.support.blind import IDS, comparison, lines
 
 HOSTILE = '</Text><script>alert(1)</script> "$image" &amp; \u202e {"pair": "x"} 😀'
 
@@ -63,9 +64,8 @@ def test_label_studio_gets_the_same_with_pictures_in_the_tasks(tmp_path: Path) -
     plain = [json.loads(line) for line in (output / "tasks.jsonl").read_text().splitlines()]
     for task, row in zip(tasks, plain, strict=True):
         data = task["data"]
-        assert {name: data[name] for name in ("pair", "text1", "text2", "reference")} == {
-            name: row[name] for name in ("pair", "text1", "text2", "reference")
-        }
+        for name in ("pair", "text1", "text2", "reference"):
+            assert data[name] == row[name]
         start, content = data["image"].split(",")
         assert start == "data:image/png;base64"
         assert Image.open(io.BytesIO(base64.b64decode(content))).size == (64, 64)
@@ -77,10 +77,7 @@ def test_the_interface_has_the_tasks_keys_and_no_text_of_theirs(tmp_path: Path) 
     view = ElementTree.fromstring((output / "labelling.xml").read_text())
     values = {element.get("value") for tag in ("Image", "Text") for element in view.iter(tag)}
     assert values == {"$image", "$request", "$reference", "$text1", "$text2"}
-    choices = {
-        element.get("name"): [one.get("value") for one in element]
-        for element in view.iter("Choices")
-    }
+    choices = {one.get("name"): [each.get("value") for each in one] for one in view.iter("Choices")}
     assert choices == {name: list(ANSWERS) for name in QUESTIONS}
     names = {element.get("name") for element in view.iter("Text")}
     assert {element.get("toName") for element in view.iter("Choices")} <= names
@@ -124,9 +121,7 @@ def test_of_two_runs_of_one_seed_the_first_is_shown(tmp_path: Path) -> None:
     path = folder / "completions.jsonl"
     first = [json.loads(line) for line in path.read_text().splitlines()]
     again = [{**row, "run": 2, "completion": "Of another environment."} for row in first]
-    path.write_text(
-        "".join(json.dumps(row) + "\n" for row in [*({**row, "run": 1} for row in first), *again])
-    )
+    lines(path, [*({**row, "run": 1} for row in first), *again])
     found = read_answered(folder, ("dapo", "sft"))
     assert [pair.texts for pair in found] == [two(name, 0) for name in IDS]
 
@@ -134,50 +129,38 @@ def test_of_two_runs_of_one_seed_the_first_is_shown(tmp_path: Path) -> None:
 def test_rows_that_have_changed_since_they_were_answered_are_refused(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two)
     path = folder / "completions.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    rows = {
-        row["id"]: row
-        for row in compared_prompts(json.loads((folder / "results.json").read_text())).rows
-    }
-    marks = {
-        name: sample_fingerprint(read_sample(row, "", row["prompt"])) for name, row in rows.items()
-    }
-    path.write_text(
-        "".join(json.dumps(line | {ROW_KEY: marks[line["id"]]}) + "\n" for line in lines)
-    )
+    answers = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = compared_prompts(json.loads((folder / "results.json").read_text())).rows
+    marks = {row["id"]: sample_fingerprint(read_sample(row, "", row["prompt"])) for row in rows}
+    lines(path, [{**answer, ROW_KEY: marks[answer["id"]]} for answer in answers])
     export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
-    path.write_text("".join(json.dumps(line | {ROW_KEY: marks[IDS[0]]}) + "\n" for line in lines))
+    lines(path, [{**answer, ROW_KEY: marks[IDS[0]]} for answer in answers])
     with pytest.raises(ValueError, match="the row '2' has changed"):
         export(folder, ("dapo", "sft"), 3, tmp_path / "other")
-    path.write_text("".join(json.dumps(line | {ROW_KEY: line["model"]}) + "\n" for line in lines))
+    lines(path, [{**answer, ROW_KEY: answer["model"]} for answer in answers])
     with pytest.raises(ValueError, match=r"another row under .* '1'"):
         read_answered(folder, ("dapo", "sft"))
 
 
-def test_what_cannot_be_exported_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kept", "sentence"),
+    [
+        ([*range(16), 0], r"line 17 .* '1', seed 0, of 'dapo'"),
+        (range(15), "1 rows have one only"),
+    ],
+)
+def test_answers_that_are_twice_or_missing_are_refused(
+    tmp_path: Path, kept: Sequence[int], sentence: str
+) -> None:
     folder = comparison(tmp_path / "comparison", two)
-    output = tmp_path / "blind"
-    for sides, count, sentence in (
-        (("dapo", "base"), 3, "no side 'base': it has 'dapo', 'sft'"),
-        (("dapo", "dapo"), 3, "two different sides"),
-        (("dapo", "sft"), 0, "--count .* got 0"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            export(folder, sides, count, output)
-        assert not output.exists()
-    with pytest.raises(FileNotFoundError, match="`spanreward compare`"):
-        export(tmp_path, ("dapo", "sft"), 3, output)
-    export(folder, ("dapo", "sft"), 3, output)
+    rows = (folder / "completions.jsonl").read_text().splitlines()
+    (folder / "completions.jsonl").write_text("\n".join(rows[number] for number in kept))
+    with pytest.raises(ValueError, match=sentence):
+        read_answered(folder, ("dapo", "sft"))
+
+
+def test_what_people_work_on_is_not_overwritten(tmp_path: Path) -> None:
+    folder = comparison(tmp_path / "comparison", two)
+    export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
     with pytest.raises(ValueError, match="is there already"):
-        export(folder, ("dapo", "sft"), 3, output)
-    path = folder / "completions.jsonl"
-    rows = path.read_text().splitlines()
-    path.write_text("\n".join([*rows, rows[0]]))
-    with pytest.raises(ValueError, match=r"line 17 .* '1', seed 0, of 'dapo'"):
-        read_answered(folder, ("dapo", "sft"))
-    path.write_text("\n".join(rows[:-1]))
-    with pytest.raises(ValueError, match="1 rows have one only"):
-        read_answered(folder, ("dapo", "sft"))
-    path.write_text(json.dumps({"model": "dapo"}))
-    with pytest.raises(ValueError, match="line 1 needs model, seed"):
-        read_answered(folder, ("dapo", "sft"))
+        export(folder, ("dapo", "sft"), 3, tmp_path / "blind")

@@ -62,25 +62,15 @@ def test_a_run_that_fails_is_told(
         run(monkeypatch, "--folder", tmp_path / "out", "--seeds", "2-3")
 
 
-def test_an_environment_needs_a_policy_to_perturb(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        run(monkeypatch, "--folder", tmp_path, "--environments", "1e-6")
-    assert "needs --start" in capsys.readouterr().err
-
-
 def test_weights_move_by_their_last_bits(tmp_path: Path) -> None:
     model, processor = load_policy(TINY, seed=0)
     model.save_pretrained(tmp_path / "start")
     processor.save_pretrained(tmp_path / "start")
-    folders = [
-        repeat.perturbed(str(tmp_path / "start"), tmp_path / name, "1e-6") for name in ("a", "b")
-    ]
-    first, second = (load_policy(str(folder))[0] for folder in folders)
-    for weight, again, was in zip(
-        first.parameters(), second.parameters(), model.parameters(), strict=True
-    ):
+    start = str(tmp_path / "start")
+    folders = [repeat.perturbed(start, tmp_path / name, "1e-6") for name in ("a", "b")]
+    models = [load_policy(str(folder))[0] for folder in folders]
+    weights = (one.parameters() for one in (*models, model))
+    for weight, again, was in zip(*weights, strict=True):
         assert torch.equal(weight, again)
         assert not torch.equal(weight, was) or not was.any()
         assert torch.allclose(weight, was, rtol=1e-5, atol=0)

@@ -44,19 +44,13 @@ def written(picture: int, text: str, monte_carlo: tuple[float, ...] | None = Non
     return Written(picture, tuple(range(count)), text, offsets, (1.0,) * count, monte_carlo)
 
 
-PANEL = Panel(
-    "base",
-    1,
-    pictures=2,
-    completions=2,
-    rollouts=4,
-    written=(
-        written(0, "A circle.", (0.2, 0.1)),
-        written(0, "A red star.", (0.0, 0.3, -0.1)),
-        written(1, "A star."),
-        written(1, "A square.", (0.0, -0.4)),
-    ),
+WRITTEN = (
+    written(0, "A circle.", (0.2, 0.1)),
+    written(0, "A red star.", (0.0, 0.3, -0.1)),
+    written(1, "A star."),
+    written(1, "A square.", (0.0, -0.4)),
 )
+PANEL = Panel("base", 1, pictures=2, completions=2, rollouts=4, written=WRITTEN)
 
 
 def tiny() -> tuple[Any, Any, list[Any]]:
@@ -66,10 +60,8 @@ def tiny() -> tuple[Any, Any, list[Any]]:
 
 def test_advantages_add_up_to_the_worth_less_that_of_nothing_said() -> None:
     model, processor, rows = tiny()
-    drawn = [
-        replace(one, finished=True)
-        for one in sample(model, processor, rows, 2, max_tokens=5, seed=0)
-    ]
+    sampled = sample(model, processor, rows, 2, max_tokens=5, seed=0)
+    drawn = [replace(one, finished=True) for one in sampled]
     assert [one.row for one in drawn] == [0, 0, 1, 1]
 
     def worth(one: Sampled) -> float:
@@ -101,9 +93,8 @@ def test_sizes_are_those_of_the_gradient() -> None:
     logits.log_softmax(0)[3].backward()
     assert logits.grad is not None
     p = logits.softmax(0).detach()
-    assert float(logits.grad.square().sum()) == pytest.approx(
-        float(1 - 2 * p[3] + p.square().sum())
-    )
+    size = float(1 - 2 * p[3] + p.square().sum())
+    assert float(logits.grad.square().sum()) == pytest.approx(size)
 
 
 def test_a_panel_is_what_it_was_written_as(tmp_path: Path) -> None:
@@ -121,31 +112,25 @@ def test_scalar_advantages_leave_out_what_was_not_judged() -> None:
 
 def judged(credit: list[list[float]]) -> JudgedPanel:
     values = torch.tensor(credit, dtype=torch.float64)
-    phrases = tuple(
-        JudgedPhrase(row, "entity" if value > 0 else "attribute", value, value, (at,))
-        for row, of_row in enumerate(credit)
-        for at, value in enumerate(of_row)
-        if value
-    )
-    return JudgedPanel((), phrases, values, values != 0, np.array([0.2, 0.4, 0.1, 0.3]))
+    phrases = []
+    for row, at in values.nonzero().tolist():
+        value = credit[row][at]
+        kind = "entity" if value > 0 else "attribute"
+        phrases.append(JudgedPhrase(row, kind, value, value, (at,)))
+    return JudgedPanel((), tuple(phrases), values, values != 0, np.array([0.2, 0.4, 0.1, 0.3]))
 
 
 def test_alignment_by_hand() -> None:
     truth_scores = np.array([0.2, 0.4, 0.1, 0.3])
     unit = np.std([0.2, 0.4], ddof=1) + 1e-4  # both groups have it
-    expected = (
-        torch.tensor(
-            [[0.2, 0.1, 0.0], [0.0, 0.3, -0.1], [0, 0, 0], [0.0, -0.4, 0.0]], dtype=torch.float64
-        )
-        / unit
-    )
+    measured = [[0.2, 0.1, 0.0], [0.0, 0.3, -0.1], [0, 0, 0], [0.0, -0.4, 0.0]]
+    expected = torch.tensor(measured, dtype=torch.float64) / unit
     # row 3: not measured
     other = torch.tensor([[1.0, 0, 0], [0, 0, 0], [9.0, 9, 9], [0, 0, 0]], dtype=torch.float64)
     found = alignment({"itself": expected, "other": other}, PANEL, truth_scores, draws=20)
     assert found["itself"]["cosine"] == pytest.approx(1)
-    assert found["other"]["cosine"] == pytest.approx(
-        0.2 / (0.04 + 0.01 + 0.09 + 0.01 + 0.16) ** 0.5
-    )
+    cosine = 0.2 / (0.04 + 0.01 + 0.09 + 0.01 + 0.16) ** 0.5
+    assert found["other"]["cosine"] == pytest.approx(cosine)
     assert found["other"]["difference"] == pytest.approx(found["other"]["cosine"] - 1)
     assert found["other"]["low"] <= found["other"]["difference"] <= found["other"]["high"]
 
@@ -167,9 +152,8 @@ def test_phrases_agree_with_themselves_and_not_with_their_opposite() -> None:
 
 def test_weighted_correlation_counts_a_pair_as_often() -> None:
     a, b = np.array([1.0, 2.0, 4.0]), np.array([2.0, 1.0, 3.0])
-    assert correlation(a, b, np.array([1, 2, 3])) == pytest.approx(
-        correlation(np.repeat(a, [1, 2, 3]), np.repeat(b, [1, 2, 3]))
-    )
+    often = correlation(np.repeat(a, [1, 2, 3]), np.repeat(b, [1, 2, 3]))
+    assert correlation(a, b, np.array([1, 2, 3])) == pytest.approx(often)
     assert np.isnan(correlation(a, np.ones(3)))
     assert np.isnan(correlation(np.array([]), np.array([])))
 
@@ -178,9 +162,8 @@ def test_the_truth_on_a_panel() -> None:
     scenes = panel_scenes(PANEL)
     rows = load_data(panel_data(PANEL.level, PANEL.pictures))
     truth = judge_panel(PANEL, TruthReward(dict(zip(rows["id"], scenes, strict=True))))
-    assert truth.scores == pytest.approx(
-        [judge_description(w.text, scenes[w.picture]).f1 for w in PANEL.written]
-    )
+    f1 = [judge_description(one.text, scenes[one.picture]).f1 for one in PANEL.written]
+    assert truth.scores == pytest.approx(f1)
     scalar, _ = scalar_advantages(truth.scores, [0, 0, 1, 1])
     found = token_advantages(truth, PANEL, add_centred, 0.0)
     assert found.tolist() == [[pytest.approx(value)] * found.shape[1] for value in scalar]
