@@ -72,7 +72,7 @@ def parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(posh_reward, "describe_both", describe_both)
         for module in (match_judge, word_judge):
-            patch.setattr(module, "describe", describe_new)
+            patch.setattr(module, "scene_graphs", describe_new)
         yield
 
 

@@ -25,9 +25,8 @@ def test_only_what_stands_nowhere_else_is_deleted() -> None:
 
 def test_a_report_by_hand() -> None:
     line = report("x", [Deletion(0.1, 0.2), Deletion(-0.1, -0.2), Deletion(0.1, 0.0)])
-    assert line.startswith(
-        "x: 3, r 0.866, slope 1.33, signs 1.00; credit above 0: 2; score rises without it: 1"
-    )
+    assert line.startswith("x: 3, r 0.866, slope 1.33, signs 1.00; credit above 0: 2; ")
+    assert "score rises without it: 1" in line
 
 
 def test_a_sentence_and_a_wrong_attribute_are_deleted() -> None:
@@ -35,9 +34,8 @@ def test_a_sentence_and_a_wrong_attribute_are_deleted() -> None:
     circle, dog = of_sentences(PoshReward(MatchJudge()), [sample])
     assert circle.credit > 0 < circle.effect
     assert dog.credit < 0 > dog.effect
-    whole = Sample(
-        "", "A red circle is above a box.", references=("A blue circle is above a box.",)
-    )
+    reference = "A blue circle is above a box."
+    whole = Sample("", "A red circle is above a box.", references=(reference,))
     (red,) = of_attributes(PoshReward(MatchJudge()), [(whole, ((2, 5),))])
     assert red.credit < 0 > red.effect
     assert red.credit == pytest.approx(red.effect, rel=0.5)

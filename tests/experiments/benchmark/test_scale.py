@@ -37,7 +37,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_groups_are_as_long_and_as_many_as_asked() -> None:
     groups = make_groups(prompts=2, group=5, words=60, references=3)
     assert [len(group) for group in groups] == [5, 5]
-    for sample in [sample for group in groups for sample in group]:
+    for sample in (*groups[0], *groups[1]):
         assert 35 <= len(sample.completion.split()) <= 100
         assert all(50 <= len(text.split()) <= 100 for text in sample.references)
         assert sample.answers
@@ -54,16 +54,14 @@ def test_a_trace_counts_what_the_reward_asks(model: str) -> None:
     for number, samples in enumerate(make_groups(2, 3, 25, 1)):
         meter.asked.clear()
         PoshReward(meter).assess(samples)
-        different = {content(question) for wave in meter.asked for question in wave}
+        different = {content(question): question for wave in meter.asked for question in wave}
         assert trace.questions[number] == len(different)
-        assert trace.tokens[number] == sum(
-            len(encoder(model)(q)) for q in {content(q): q for w in meter.asked for q in w}.values()
-        )
+        tokens = sum(len(encoder(model)(question)) for question in different.values())
+        assert trace.tokens[number] == tokens
         assert trace.computed[number] == sum(computed(meter.asked, encoder(model), BLOCK))
     assert trace.writes == (0, 0)
-    written = trace_of(
-        RewardPart(metric="lave"), references=1, prompts=1, group=4, words=25, encode=encoder(model)
-    )
+    lave, sizes = RewardPart(metric="lave"), {"prompts": 1, "group": 4, "words": 25}
+    written = trace_of(lave, references=1, **sizes, encode=encoder(model))
     assert written.writes == written.questions > (0,)
 
 
@@ -75,13 +73,11 @@ def test_no_two_prompts_share_a_question(model: str) -> None:
 
 
 def test_what_servers_compute_together_by_hand() -> None:
-    # Two texts of 32 tokens with two questions of one block each; the first block of both texts is
-    # the same.
+    # two texts of 32 tokens with two questions of one block each; their first block is the same
     first, second = tuple(range(32)), (*range(16), *range(100, 116))
     wave = sorted((*text, *range(end, end + 16)) for text in (first, second) for end in (200, 300))
-    assert (
-        shared([wave], 1, dealt=False) == sum(computed([wave], as_it_is, 16)) == 48 + 16 + 32 + 16
-    )
+    assert shared([wave], 1, dealt=False) == 48 + 16 + 32 + 16
+    assert sum(computed([wave], as_it_is, 16)) == 48 + 16 + 32 + 16
     assert shared([wave], 2, dealt=False) == (48 + 16) + (48 + 16)  # a text each
     assert shared([wave], 2, dealt=True) == 2 * (48 + 32)  # both texts at both
 
@@ -90,9 +86,8 @@ def test_the_command_says_what_grows_how(model: str, tmp_path: Path) -> None:
     sizes = "--prompts 1 4 --group-sizes 2 4 --words 12 40 --gpus 1 16 --traced 1"
     words = ("benchmark", "scale", SCENES, *sizes.split(), "--tokens", model)
     found = numbers_of(tmp_path, *words)
-    rows = {
-        (row["reward"], row["prompts"], row["group"], row["words"]): row for row in found["asked"]
-    }
+    keys = ("reward", "prompts", "group", "words")
+    rows = {tuple(row[key] for key in keys): row for row in found["asked"]}
     assert {name for name, *_ in rows} == {"posh", "lave", "harmonic"}
     assert len(rows) == 3 * 2 * 2 * 2
     for (reward, _, group, size), row in rows.items():
@@ -126,16 +121,10 @@ def test_a_rate_is_measured_or_given(tmp_path: Path) -> None:
     small, large, tiny = (size.parameters for size in sizes.values() if size is not None)
     models = ["Qwen/Qwen3-8B", "Qwen/Qwen3-14B"]
     assert rates_of(models, None, None) == dict.fromkeys(models)
-    assert rates_of(models, 500.0, None) == {
-        models[0]: 500.0,
-        models[1]: pytest.approx(500 * small / large),
-    }
-    lines = [{"what": "match", "computed": 0}]
-    lines.append(
-        {"what": "vllm:smollm2", "computed": 3000, "seconds_per_question": 0.5, "questions": 20}
-    )
-    (tmp_path / "judge.json").write_text(json.dumps({"lines": lines}))
-    assert calibrated(tmp_path / "judge.json") == 300 * tiny
-    assert rates_of(models, None, tmp_path / "judge.json")[models[0]] == pytest.approx(
-        300 * tiny / small
-    )
+    expected = [500.0, pytest.approx(500 * small / large)]
+    assert [rates_of(models, 500.0, None)[model] for model in models] == expected
+    line = {"what": "vllm:smollm2", "computed": 3000, "seconds_per_question": 0.5, "questions": 20}
+    path = tmp_path / "judge.json"
+    path.write_text(json.dumps({"lines": [{"what": "match", "computed": 0}, line]}))
+    assert calibrated(path) == 300 * tiny
+    assert rates_of(models, None, path)[models[0]] == pytest.approx(300 * tiny / small)

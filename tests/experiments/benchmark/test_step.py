@@ -39,10 +39,8 @@ def test_a_step_is_counted_and_equal_steps_have_equal_hashes(arguments: Namespac
 
 
 def test_longer_texts_are_made_of_those_of_the_file(arguments: Namespace) -> None:
-    assert pairs_of_length(PAIRS, 10)[1] == (
-        "Two dogs sleep on a bench. A man rides a",
-        "A dog sleeps on a bench near a tree. A",
-    )
+    longer = ("Two dogs sleep on a bench. A man rides a", "A dog sleeps on a bench near a tree. A")
+    assert pairs_of_length(PAIRS, 10)[1] == longer
     arguments.words = 15
     assert measure(arguments)["words"] == {"completion": 15.0, "reference": 15.0}
     arguments.words = 0

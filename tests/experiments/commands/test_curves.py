@@ -1,12 +1,10 @@
 """Curves of several trainings: the steps that have a loss, from each run's file."""
 
 import json
-import sys
 from pathlib import Path
 
-import pytest
-
-from experiments.commands.curves import logged, main
+from experiments.commands.curves import logged
+from tests.support.command import experiments
 
 
 def run(folder: Path, *rewards: float) -> Path:
@@ -21,10 +19,9 @@ def test_the_last_line_of_a_run_is_no_step(tmp_path: Path) -> None:
     assert logged(run(tmp_path / "a", 0.2, 0.4), ["reward"]) == {"reward": [0.2, 0.4]}
 
 
-def test_a_picture_of_two_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_of_two_arms(tmp_path: Path) -> None:
     one, two = run(tmp_path / "a", 0.2, 0.4), run(tmp_path / "b", 0.3, 0.5)
     other = run(tmp_path / "c", 0.1, 0.1)
-    words = f"DAPO={one},{two} SFT={other} --keys reward loss --picture {tmp_path}/a.svg".split()
-    monkeypatch.setattr(sys, "argv", ["experiments curves", *words])
-    main()
+    words = f"curves DAPO={one},{two} SFT={other} --keys reward loss --picture {tmp_path}/a.svg"
+    assert experiments(*words.split()).code == 0
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")

@@ -20,13 +20,10 @@ def accuracy_by_the_formula(pairs: Sequence[tuple[float, int]]) -> float:
     of T or more decides."""
     ties = [preference for _, preference in pairs].count(0)
     ascending = sorted(abs(difference) for difference, _ in pairs)
+    threshold = ascending[ties] if ties < len(ascending) else inf
     right = 0
     for difference, preference in pairs:
-        said = 0
-        if ties < len(ascending):
-            said = (
-                1 if difference >= ascending[ties] else -1 if -difference >= ascending[ties] else 0
-            )
+        said = 1 if difference >= threshold else -1 if -difference >= threshold else 0
         right += said == (preference > 0) - (preference < 0)
     return right / len(pairs)
 
@@ -36,9 +33,8 @@ DISCRETE = st.integers(-4, 4).map(lambda number: number / 4)
 
 @given(st.lists(st.tuples(DISCRETE | st.floats(-1, 1), st.integers(-2, 2)), min_size=1))
 def test_accuracy_is_the_formula_s(pairs: list[tuple[float, int]]) -> None:
-    assert three_way_accuracy(
-        [d for d, _ in pairs], [p for _, p in pairs]
-    ) == accuracy_by_the_formula(pairs)
+    found = three_way_accuracy([one for one, _ in pairs], [other for _, other in pairs])
+    assert found == accuracy_by_the_formula(pairs)
 
 
 def test_as_many_pairs_are_undecided_as_people_see_ties() -> None:

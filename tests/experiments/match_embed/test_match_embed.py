@@ -35,18 +35,17 @@ class Dictionary(Embedder):
 
 
 def ratings(*probes: PresenceProbe) -> list[float]:
-    answers = EmbeddingMatchJudge(embedder=Dictionary()).rate(
-        [Question([], probe=probe) for probe in probes]
-    )
+    judge = EmbeddingMatchJudge(embedder=Dictionary())
+    answers = judge.rate([Question([], probe=probe) for probe in probes])
     return [pytest.approx(answer.mean) for answer in answers]
 
 
+def things(*names: str) -> list[PresenceProbe]:
+    return [PresenceProbe(TEXT, "entity", Mention(name)) for name in names]
+
+
 def test_other_words_are_found_and_foreign_ones_rank_lowest() -> None:
-    couch, soap, tree = (
-        PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree")
-    )
-    expected = [5, 4, 1.5, 1]
-    assert ratings(PresenceProbe(TEXT, "entity", Mention("sofa")), couch, soap, tree) == expected
+    assert ratings(*things("sofa", "couch", "soap", "tree")) == [5, 4, 1.5, 1]
 
 
 def test_details_of_other_words() -> None:
@@ -64,16 +63,14 @@ def test_details_of_other_words() -> None:
 
 
 def test_one_at_a_time_is_as_all_together() -> None:
-    probes = [
-        PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree", "box")
-    ]
+    probes = things("couch", "soap", "tree", "box")
     assert ratings(*probes) == [rating for probe in probes for rating in ratings(probe)]
 
 
 def test_each_phrase_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = Dictionary()
     judge = EmbeddingMatchJudge(embedder=embedder)
-    question = Question([], probe=PresenceProbe(TEXT, "entity", Mention("couch")))
+    question = Question([], probe=things("couch")[0])
     first = judge.rate([question, question])
     assert judge.rate([question]) == first[:1]
     assert len(embedder.computed) == len(set(embedder.computed)) > 0

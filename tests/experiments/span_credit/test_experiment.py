@@ -104,18 +104,8 @@ def test_a_run_that_is_there_is_not_taken_for_one_of_other_settings(tmp_path: Pa
     words = ["credit", "--output", str(tmp_path), "run", *made.split()]
     done = experiments(*words)
     assert (done.code, done.out.strip()) == (0, f"{tmp_path / name} is there")
-    others = [
-        "--base",
-        "other",
-        "--steps",
-        "100",
-        "--evaluate-every",
-        "2",
-        "--prompts",
-        "8",
-        "--overlong",
-        "8",
-    ]
+    others = ["--base", "other", "--steps", "100", "--evaluate-every", "2", "--prompts", "8"]
+    others += ["--overlong", "8"]
     for option, value in zip(others[::2], others[1::2], strict=True):
         done = experiments(*words, option, value)
         assert done.code == 1

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,24 +73,17 @@ def test_arms_of_other_runs_are_refused() -> None:
 
 
 def run_file(
-    folder: Path,
-    arm: str,
-    seed: int,
-    f1: list[float],
-    steps: list[int],
-    reward: str = "truth",
-    rate: float = 2e-4,
-    perturbation: float = 0.0,
+    folder: Path, arm: str, seed: int, f1: list[float], steps: list[int], **more: Any
 ) -> None:
+    """Writes a run of Scenes' level 2."""
+    made = {"reward": "truth", "learning_rate": 2e-4, "perturbation": 0.0, **more}
     measured = []
     for step, value in zip(steps, f1, strict=True):
         scores = {"f1": [value] * 4, "precision": value, "recall": value}
         measured.append({"step": step, "length": 9.0, **scores})
-    run = {"arm": {"name": arm}, "reward": reward, "level": 2, "seed": seed, "learning_rate": rate}
-    run |= {"perturbation": perturbation, "evaluations": measured}
+    run = {"arm": {"name": arm}, "level": 2, "seed": seed, **made, "evaluations": measured}
     run["steps"] = [{"step": step + 1, "truth_f1": f1[-1] / 2} for step in range(10)]
-    path = folder / f"level2-{reward}-{arm}-{rate}-{seed}-{perturbation}.json"
-    path.write_text(json.dumps(run))
+    (folder / f"{arm}-{seed}-{'-'.join(map(str, made.values()))}.json").write_text(json.dumps(run))
 
 
 def test_only_runs_that_both_have_are_compared(tmp_path: Path) -> None:
@@ -115,8 +109,8 @@ def test_another_environment_is_another_run(tmp_path: Path) -> None:
 
 def test_arms_are_compared_with_scalars_of_all_rates(tmp_path: Path) -> None:
     for rate, last in ((1e-4, 0.3), (2e-4, 0.5)):
-        run_file(tmp_path, "scalar", 0, [last] * 3, [0, 5, 10], rate=rate)
-    run_file(tmp_path, "spans", 0, [0.6] * 3, [0, 5, 10], rate=1e-4)
+        run_file(tmp_path, "scalar", 0, [last] * 3, [0, 5, 10], learning_rate=rate)
+    run_file(tmp_path, "spans", 0, [0.6] * 3, [0, 5, 10], learning_rate=1e-4)
     found = {}
     for row in compare_all(load_curves(tmp_path)):
         trained = (row["arm"], row["learning_rate"], row["scalar_rate"])
