@@ -189,9 +189,8 @@ TOP_LEFT = Mention("corner", details=("top", "left"))
 def test_the_referee_reads_what_a_text_says(
     kind: str, mention: Any, words: str, other: Any, there: bool
 ) -> None:
-    (rating,) = RefereeJudge({}).rate(
-        [Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))]
-    )
+    question = Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))
+    (rating,) = RefereeJudge({}).rate([question])
     assert rating.mean == (5.0 if there else 1.0)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 from PIL import Image
 
+from experiments.agreement import judging_measures as measures
 from experiments.agreement.caption_sets import load_flickr8k_expert, load_thumb
 from experiments.agreement.judging import (
     CHUNK,
@@ -24,15 +25,6 @@ from experiments.agreement.judging import (
     measure_scores,
 )
 from experiments.agreement.judging_biases import by_author, by_author_of_scores, by_error
-from experiments.agreement.judging_measures import (
-    ClassAgreement,
-    Consistency,
-    class_agreement,
-    consistency,
-    longer_share,
-    mean_absolute_deviation,
-    ranking_distance,
-)
 from experiments.agreement.judging_sets import read_judging
 from experiments.agreement.stand_in_judges import FirstJudge, LongerJudge
 from experiments.labels.pair_statistics import pair_accuracies
@@ -88,15 +80,13 @@ def test_accuracies_by_hand() -> None:
     ],
 )
 def test_ranking_distances_by_hand(one: str, other: str, distance: float) -> None:
-    assert ranking_distance(one, other) == distance
+    assert measures.ranking_distance(one, other) == distance
 
 
 @given(st.permutations(range(6)), st.permutations(range(6)))
-def test_a_distance_is_symmetric_and_zero_for_equal_rankings_alone(
-    one: list[int], other: list[int]
-) -> None:
-    distance = ranking_distance(one, other)
-    assert distance == ranking_distance(other, one)
+def test_distances_are_symmetric_and_zero_of_equals(one: list[int], other: list[int]) -> None:
+    distance = measures.ranking_distance(one, other)
+    assert distance == measures.ranking_distance(other, one)
     assert (distance == 0) == (one == other)
     assert 0 <= distance <= 1
 
@@ -104,27 +94,29 @@ def test_a_distance_is_symmetric_and_zero_for_equal_rankings_alone(
 def test_consistency_by_hand() -> None:
     """Table 4: of six answers 4, 3 and 6 are alike; three of six are no majority."""
     answers = [list("AAAABC"), list("AAABBC"), list("AAAAAA"), []]
-    assert consistency(answers) == Consistency((4 / 6 + 3 / 6 + 1) / 3, 2 / 3)
-    assert consistency([[]]) is None
+    assert measures.consistency(answers) == measures.Consistency((4 / 6 + 3 / 6 + 1) / 3, 2 / 3)
+    assert measures.consistency([[]]) is None
 
 
 def test_recall_and_f1_of_outcomes_by_hand() -> None:
     """People: three wins, one tie, one loss. The judge: win, win, loss; tie; win. Wins: recall 2/3,
     precision 2/3; the tie 1 and 1; the loss 0 and 0."""
-    found = class_agreement([1, 1, -1, 0, 1, None], [1, 1, 1, 0, -1, 1])
-    assert found == ClassAgreement(
+    found = measures.class_agreement([1, 1, -1, 0, 1, None], [1, 1, 1, 0, -1, 1])
+    assert found == measures.ClassAgreement(
         recall=pytest.approx((2 / 3 + 1 + 0) / 3), f1=pytest.approx((2 / 3 + 1 + 0) / 3)
     )
     # 1 and .5
-    assert class_agreement([0, 1], [1, 1]) == ClassAgreement(recall=0.5, f1=pytest.approx(2 / 3))
-    assert class_agreement([None], [1]) is None
+    assert measures.class_agreement([0, 1], [1, 1]) == measures.ClassAgreement(
+        recall=0.5, f1=pytest.approx(2 / 3)
+    )
+    assert measures.class_agreement([None], [1]) is None
 
 
 def test_the_deviation_of_a_request_s_ratings_by_hand() -> None:
-    assert mean_absolute_deviation([[1.0, 3.0], [2.0, 2.0, 5.0], [4.0]]) == pytest.approx(
+    assert measures.mean_absolute_deviation([[1.0, 3.0], [2.0, 2.0, 5.0], [4.0]]) == pytest.approx(
         (1 + 4 / 3) / 2
     )
-    assert mean_absolute_deviation([[4.0]]) is None
+    assert measures.mean_absolute_deviation([[4.0]]) is None
 
 
 @fixture
@@ -146,8 +138,8 @@ def test_published_pairs_of_the_fixture_are_the_hand_counts() -> None:
 
 def test_the_share_of_the_longer_by_hand() -> None:
     lengths = [(5, 2), (5, 2), (1, 9), (9, 1), (9, 1), (4, 4)]
-    assert longer_share([1, -1, 1, 0, None, 1], lengths) == 1 / 3
-    assert longer_share([0], [(5, 2)]) is None
+    assert measures.longer_share([1, -1, 1, 0, None, 1], lengths) == 1 / 3
+    assert measures.longer_share([0], [(5, 2)]) is None
 
 
 def test_repetitions_are_drawn_from_the_distribution() -> None:
@@ -158,7 +150,7 @@ def test_repetitions_are_drawn_from_the_distribution() -> None:
     assert draws[2] == []
     counts = np.array([draw.count("A") for draw in draws[::3]])
     assert counts.mean() == pytest.approx(3, abs=0.25)
-    found = consistency(draws[::3])
+    found = measures.consistency(draws[::3])
     assert found is not None
     assert found.majority == pytest.approx(1 - 20 / 64, abs=0.08)  # 3 of 6 has no majority
 
@@ -407,9 +399,7 @@ def planted_groups(name: str) -> list[list[tuple[str, float]]]:
 
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.skipif(not (DATA / "thumb").is_dir(), reason=f"people's judgments are not at {DATA}")
-def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(
-    tmp_path: Path, name: str
-) -> None:
+def test_agreement_is_the_planted_one_in_pairs_and_batches(tmp_path: Path, name: str) -> None:
     """A judge that is right with a planted chance, in every order by itself: with ties, both orders
     decide accuracy^2 of the pairs rightly; without, the right ones of those that both orders decide
     alike."""
@@ -454,7 +444,9 @@ def test_the_measured_agreement_is_the_planted_one_in_pairs_and_batches(
     assert agreed.without_ties == pytest.approx(accuracy**2 / alike, abs=0.04)
     assert agreed.orders_agree == pytest.approx(alike, abs=0.05)
     (ranked_,) = measure_rankings(found.rankings, judge_rankings(Planted(len), found.rankings))
-    reversed_ = [ranking_distance(group.people[::-1], group.people) for group in found.rankings]
+    reversed_ = [
+        measures.ranking_distance(group.people[::-1], group.people) for group in found.rankings
+    ]
     assert ranked_.distance == pytest.approx((1 - accuracy) * float(np.mean(reversed_)), abs=0.05)
     assert ranked_.orders_agree == pytest.approx(alike, abs=0.07)
 

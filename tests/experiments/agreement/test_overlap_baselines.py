@@ -5,19 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.agreement.overlap_baselines import (
-    ReferenceOverlap,
-    baselines,
-    bleu,
-    rouge_l,
-    word_count,
-)
+from experiments.agreement import overlap_baselines as overlap
 from spanreward.rewards.base.verdict import Sample, Status
 
 
 def test_bleu_by_hand() -> None:
     pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
-    of = bleu()
+    of = overlap.bleu()
     assert of("a dog runs on the grass", ["a dog runs on the grass"]) == pytest.approx(1.0)
     # precisions 5/6, 3/5, 2/4, 1/3, no brevity penalty
     expected = (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25
@@ -29,17 +23,17 @@ def test_rouge_l_by_hand() -> None:
     # the longest common subsequence is "dog on grass": 3 of 4 and 3 of 5, and a second reference
     # does not lower it
     references = ["the dog on green grass", "a car"]
-    assert rouge_l()("dogs sit on grass", references) == pytest.approx(2 * 3 / 9)
+    assert overlap.rouge_l()("dogs sit on grass", references) == pytest.approx(2 * 3 / 9)
 
 
 def test_words_are_a_share() -> None:
-    assert word_count("a red dog", []) == 0.0003
-    words = ReferenceOverlap("words", word_count, fewest=0)
+    assert overlap.word_count("a red dog", []) == 0.0003
+    words = overlap.ReferenceOverlap("words", overlap.word_count, fewest=0)
     assert words.assess([Sample("", "a b")])[0].score == 0.0002
 
 
 def test_people_s_answers_stand_in_for_references() -> None:
-    metrics, _ = baselines(answers=True)
+    metrics, _ = overlap.baselines(answers=True)
     named = {metric.__name__: metric for metric in metrics}
     sample = Sample("", "two dogs", question="How many?", answers=("two dogs", "two", "2"))
     assert named["exact_match"].assess([sample])[0].score == 1.0
@@ -53,7 +47,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "spanreward.training.experimental.judge_training.fit.MINILM_PACKAGE", "no_such_package"
     )
-    metrics, left_out = baselines(spans=True)
+    metrics, left_out = overlap.baselines(spans=True)
     assert [metric.__name__ for metric in metrics] == ["words", "bag_of_words"]
     titles = [sentence.split(":")[0] for sentence in left_out]
     assert titles[:5] == ["BLEU", "ROUGE-L", "METEOR", "S-BERTScore", "4GramEmbed"]
@@ -63,4 +57,4 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_folder_without_clip(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no CLIP in .*config\.json"):
-        baselines(clip=tmp_path)
+        overlap.baselines(clip=tmp_path)

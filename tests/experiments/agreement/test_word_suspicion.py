@@ -18,9 +18,7 @@ def test_a_word_is_as_suspect_as_its_worst_span() -> None:
 
 def test_the_area_and_the_best_threshold() -> None:
     suspected = [(0.9, True), (0.6, False), (0.6, True), (0.1, False)]
-    words = [
-        SuspectedWord(n, n + 1, suspicion, wrong) for n, (suspicion, wrong) in enumerate(suspected)
-    ]
+    words = [SuspectedWord(n, n + 1, *suspicion) for n, suspicion in enumerate(suspected)]
     found = measure_words([words[:2], words[2:]])
     assert found["auroc"] == pytest.approx(3.5 / 4)
     assert found["f1"] == pytest.approx(2 * 2 / (3 + 2))  # flag three words: two of two found

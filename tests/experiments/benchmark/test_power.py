@@ -23,12 +23,8 @@ def test_prompts_and_seeds_together_by_simulation() -> None:
     assert power(spreads, 0.05, 5, count) >= 0.8 > power(spreads, 0.05, 5, count - 1)
     found = 0
     for _ in range(600):
-        drawn = (
-            0.05
-            + rng.normal(0, 0.02, (5, 1))
-            + rng.normal(0, 0.2, (1, count))
-            + rng.normal(0, 0.02**0.5, (5, count))
-        )
+        drawn = 0.05 + rng.normal(0, 0.02, (5, 1)) + rng.normal(0, 0.2, (1, count))
+        drawn += rng.normal(0, 0.02**0.5, (5, count))
         interval = crossed_estimate(drawn)
         assert interval is not None
         found += interval.low > 0
@@ -44,9 +40,8 @@ def test_no_number_of_prompts_makes_up_for_few_seeds() -> None:
 
 def test_variances_are_found_again() -> None:
     rng = np.random.default_rng(1)
-    drawn = (
-        rng.normal(0, 0.1, (40, 1)) + rng.normal(0, 0.2, (1, 4000)) + rng.normal(0, 0.3, (40, 4000))
-    )
+    drawn = rng.normal(0, 0.1, (40, 1)) + rng.normal(0, 0.2, (1, 4000))
+    drawn += rng.normal(0, 0.3, (40, 4000))
     spreads = spreads_of(drawn)
     assert spreads.prompts == pytest.approx(0.04, rel=0.1)
     assert spreads.seeds == pytest.approx(0.01, rel=0.5)

@@ -157,7 +157,7 @@ class FailingReward(Reward):
     ("status", "always", "counted"),
     [(Status.UNPARSED, False, "unparsed"), (Status.ERROR, True, "row")],
 )
-def test_what_the_judge_or_the_row_is_to_blame_for_is_counted(
+def test_what_is_no_fault_of_a_reward_is_counted(
     status: Status, always: bool, counted: str
 ) -> None:
     found = fuzz(FailingReward(status, always), cases=70, seed=0)

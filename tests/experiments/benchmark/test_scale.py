@@ -5,16 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.benchmark import scale_trace as traces
 from experiments.benchmark.posh import Meter, computed, content, encoder
 from experiments.benchmark.scale import calibrated, placements, rates_of
-from experiments.benchmark.scale_trace import (
-    BLOCK,
-    as_it_is,
-    make_groups,
-    shared,
-    trace_of,
-    waves_of,
-)
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.training.plan.memory import size_by_name
 from spanreward.training.recipe import RewardPart, load_recipe
@@ -35,7 +28,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_groups_are_as_long_and_as_many_as_asked() -> None:
-    groups = make_groups(prompts=2, group=5, words=60, references=3)
+    groups = traces.make_groups(prompts=2, group=5, words=60, references=3)
     assert [len(group) for group in groups] == [5, 5]
     for sample in (*groups[0], *groups[1]):
         assert 35 <= len(sample.completion.split()) <= 100
@@ -44,31 +37,33 @@ def test_groups_are_as_long_and_as_many_as_asked() -> None:
         assert sample.criteria
         assert sample.anchor
     assert len({sample.completion for sample in groups[0]}) == 5
-    assert groups == make_groups(prompts=2, group=5, words=60, references=3)
+    assert groups == traces.make_groups(prompts=2, group=5, words=60, references=3)
     assert groups[0][0].references != groups[1][0].references
 
 
 def test_a_trace_counts_what_the_reward_asks(model: str) -> None:
-    trace = trace_of(POSH, references=1, prompts=2, group=3, words=25, encode=encoder(model))
+    trace = traces.trace_of(POSH, references=1, prompts=2, group=3, words=25, encode=encoder(model))
     meter = Meter(MatchJudge())
-    for number, samples in enumerate(make_groups(2, 3, 25, 1)):
+    for number, samples in enumerate(traces.make_groups(2, 3, 25, 1)):
         meter.asked.clear()
         PoshReward(meter).assess(samples)
         different = {content(question): question for wave in meter.asked for question in wave}
         assert trace.questions[number] == len(different)
         tokens = sum(len(encoder(model)(question)) for question in different.values())
         assert trace.tokens[number] == tokens
-        assert trace.computed[number] == sum(computed(meter.asked, encoder(model), BLOCK))
+        assert trace.computed[number] == sum(computed(meter.asked, encoder(model), traces.BLOCK))
     assert trace.writes == (0, 0)
     lave, sizes = RewardPart(metric="lave"), {"prompts": 1, "group": 4, "words": 25}
-    written = trace_of(lave, references=1, **sizes, encode=encoder(model))
+    written = traces.trace_of(lave, references=1, **sizes, encode=encoder(model))
     assert written.writes == written.questions > (0,)
 
 
 def test_no_two_prompts_share_a_question(model: str) -> None:
-    groups = make_groups(3, 4, 25, 1)
-    together, _ = waves_of(POSH, [sample for group in groups for sample in group], encoder(model))
-    trace = trace_of(POSH, references=1, prompts=3, group=4, words=25, encode=encoder(model))
+    groups = traces.make_groups(3, 4, 25, 1)
+    together, _ = traces.waves_of(
+        POSH, [sample for group in groups for sample in group], encoder(model)
+    )
+    trace = traces.trace_of(POSH, references=1, prompts=3, group=4, words=25, encode=encoder(model))
     assert sum(map(len, together)) == sum(trace.questions)
 
 
@@ -76,10 +71,10 @@ def test_what_servers_compute_together_by_hand() -> None:
     # two texts of 32 tokens with two questions of one block each; their first block is the same
     first, second = tuple(range(32)), (*range(16), *range(100, 116))
     wave = sorted((*text, *range(end, end + 16)) for text in (first, second) for end in (200, 300))
-    assert shared([wave], 1, dealt=False) == 48 + 16 + 32 + 16
-    assert sum(computed([wave], as_it_is, 16)) == 48 + 16 + 32 + 16
-    assert shared([wave], 2, dealt=False) == (48 + 16) + (48 + 16)  # a text each
-    assert shared([wave], 2, dealt=True) == 2 * (48 + 32)  # both texts at both
+    assert traces.shared([wave], 1, dealt=False) == 48 + 16 + 32 + 16
+    assert sum(computed([wave], traces.as_it_is, 16)) == 48 + 16 + 32 + 16
+    assert traces.shared([wave], 2, dealt=False) == (48 + 16) + (48 + 16)  # a text each
+    assert traces.shared([wave], 2, dealt=True) == 2 * (48 + 32)  # both texts at both
 
 
 def test_the_command_says_what_grows_how(model: str, tmp_path: Path) -> None:

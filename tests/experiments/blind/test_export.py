@@ -57,9 +57,13 @@ def test_pairs_are_mirrored_and_blind(tmp_path: Path) -> None:
     assert json.loads(key_of(output).read_text()) == key
 
 
-def test_label_studio_gets_the_same_with_pictures_in_the_tasks(tmp_path: Path) -> None:
-    output = tmp_path / "blind"
-    export(comparison(tmp_path / "comparison", two), ("dapo", "sft"), 3, output)
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    export(comparison(tmp_path / "comparison", two), ("dapo", "sft"), 3, tmp_path / "blind")
+    return tmp_path / "blind"
+
+
+def test_label_studio_gets_the_same_with_pictures_in_the_tasks(output: Path) -> None:
     tasks = json.loads((output / "tasks.json").read_text())
     plain = [json.loads(line) for line in (output / "tasks.jsonl").read_text().splitlines()]
     for task, row in zip(tasks, plain, strict=True):
@@ -71,9 +75,7 @@ def test_label_studio_gets_the_same_with_pictures_in_the_tasks(tmp_path: Path) -
         assert Image.open(io.BytesIO(base64.b64decode(content))).size == (64, 64)
 
 
-def test_the_interface_has_the_tasks_keys_and_no_text_of_theirs(tmp_path: Path) -> None:
-    output = tmp_path / "blind"
-    export(comparison(tmp_path / "comparison", two), ("dapo", "sft"), 3, output)
+def test_the_interface_has_the_tasks_keys_and_no_text_of_theirs(output: Path) -> None:
     view = ElementTree.fromstring((output / "labelling.xml").read_text())
     values = {element.get("value") for tag in ("Image", "Text") for element in view.iter(tag)}
     assert values == {"$image", "$request", "$reference", "$text1", "$text2"}
@@ -97,18 +99,15 @@ def test_texts_only(tmp_path: Path) -> None:
 
 def test_the_same_seed_draws_the_same(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two)
-    keys = [
-        export(folder, ("dapo", "sft"), 4, tmp_path / f"blind{n}", seed)["tasks"]
-        for n, seed in enumerate((0, 0, 1))
-    ]
-    assert keys[0] == keys[1]
-    assert keys[0] != keys[2]
+    keys = []
+    for number, seed in enumerate((0, 0, 1)):
+        keys.append(export(folder, ("dapo", "sft"), 4, tmp_path / f"{number}", seed)["tasks"])
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_equal_texts_are_not_asked_about(tmp_path: Path) -> None:
-    folder = comparison(
-        tmp_path / "comparison", lambda name, seed: ("a", "b") if name in IDS[:2] else ("a", "a")
-    )
+    unlike = dict.fromkeys(IDS[:2], "b")
+    folder = comparison(tmp_path / "comparison", lambda name, _: ("a", unlike.get(name, "a")))
     key = export(folder, ("dapo", "sft"), 5, tmp_path / "blind")
     assert {task["id"] for task in key["tasks"].values()} == set(IDS[:2])
     alike = comparison(tmp_path / "alike", lambda name, seed: ("a", "a"))
@@ -159,8 +158,6 @@ def test_answers_that_are_twice_or_missing_are_refused(
         read_answered(folder, ("dapo", "sft"))
 
 
-def test_what_people_work_on_is_not_overwritten(tmp_path: Path) -> None:
-    folder = comparison(tmp_path / "comparison", two)
-    export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
+def test_what_people_work_on_is_not_overwritten(output: Path) -> None:
     with pytest.raises(ValueError, match="is there already"):
-        export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
+        export(output.parent / "comparison", ("dapo", "sft"), 3, output)

@@ -16,9 +16,8 @@ def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: flo
     covered, alone, width, of_people = 0, 0, 0.0, 0.0
     for _ in range(800):
         truth = rng.random(people + rest) < 0.6
-        judged = np.where(
-            rng.random(people + rest) < agrees, truth, rng.random(people + rest) < 0.9
-        )
+        right, guessed = rng.random(people + rest) < agrees, rng.random(people + rest) < 0.9
+        judged = np.where(right, truth, guessed)
         corrected = prediction_powered(truth[:people], judged[:people], judged[people:])
         covered += corrected.interval.low <= 0.6 <= corrected.interval.high
         naive = 1.96 * judged[people:].std() / rest**0.5

@@ -6,16 +6,8 @@ from typing import Any
 
 import pytest
 
+from experiments.judging import lessons as teaching
 from experiments.judging.conversations import judge_rows, judged_scenes
-from experiments.judging.lessons import (
-    Lesson,
-    lave_lessons,
-    pair_lessons,
-    posh_lessons,
-    preference,
-    soft,
-    told,
-)
 from experiments.scenes.language import PROMPT, describe
 from experiments.scenes.mistakes import with_mistakes
 from experiments.scenes.noisy_judge import scene_of
@@ -45,7 +37,7 @@ class Spy(MatchJudge):
         return super().rate(questions, scale)
 
 
-def prompts(lessons: Sequence[Lesson]) -> set[str]:
+def prompts(lessons: Sequence[teaching.Lesson]) -> set[str]:
     return {lesson.question.messages[0]["content"] for lesson in lessons}
 
 
@@ -55,11 +47,11 @@ def asked_by(reward: Reward, judge: Spy, samples: Sequence[Sample]) -> set[str]:
 
 
 def test_posh_asks_these_prompts_whoever_judges() -> None:
-    lessons = posh_lessons(SCENES, random.Random(3))
+    lessons = teaching.posh_lessons(SCENES, random.Random(3))
     generator = random.Random(3)
     samples = []
     for scene in SCENES:
-        text = told(scene, generator)
+        text = teaching.told(scene, generator)
         samples.append(Sample(PROMPT, text, references=(describe(scene, generator),)))
     judge = Spy()
     asked = asked_by(PoshReward(judge), judge, samples)
@@ -77,13 +69,13 @@ def test_pairs_ask_exactly_these_prompts() -> None:
     contexts = [describe(scene, generator) for scene in SCENES]
     samples = []
     for scene, text in zip(SCENES, contexts, strict=True):
-        samples += [Sample(PROMPT, told(scene, generator), context=text) for _ in range(2)]
+        samples += [Sample(PROMPT, teaching.told(scene, generator), context=text) for _ in range(2)]
     asked = asked_by(PairwiseReward(judge, evidence="context"), judge, samples)
-    assert asked == prompts(pair_lessons(SCENES, random.Random(5)))
+    assert asked == prompts(teaching.pair_lessons(SCENES, random.Random(5)))
 
 
 def test_lave_asks_exactly_these_prompts() -> None:
-    judge, lessons = Spy(), lave_lessons(SCENES, random.Random(5))
+    judge, lessons = Spy(), teaching.lave_lessons(SCENES, random.Random(5))
     samples = []
     for lesson in lessons:
         probe = lesson.question.probe
@@ -93,7 +85,7 @@ def test_lave_asks_exactly_these_prompts() -> None:
 
 
 def test_the_answers_are_the_referees() -> None:
-    lessons = posh_lessons(SCENES, random.Random(0))
+    lessons = teaching.posh_lessons(SCENES, random.Random(0))
     assert {lesson.kind for lesson in lessons} == {"entity", "attribute", "relation"}
     for lesson in lessons:
         probe = lesson.question.probe
@@ -102,7 +94,7 @@ def test_the_answers_are_the_referees() -> None:
 
 
 def test_of_two_texts_the_truer_one_is_likelier() -> None:
-    for lesson in pair_lessons(SCENES, random.Random(0)):
+    for lesson in teaching.pair_lessons(SCENES, random.Random(0)):
         probe = lesson.question.probe
         assert isinstance(probe, PairProbe)
         scene = scene_of(probe.context)
@@ -113,10 +105,10 @@ def test_of_two_texts_the_truer_one_is_likelier() -> None:
 
 def test_preference_and_soft_ratings_by_hand() -> None:
     # half a deviation to either side
-    assert preference(0.5, 0.5) == pytest.approx((0.3085, 0.3085, 0.3829), abs=1e-4)
-    assert preference(0.9, 0.4)[0] == pytest.approx(1, abs=1e-5)
+    assert teaching.preference(0.5, 0.5) == pytest.approx((0.3085, 0.3085, 0.3829), abs=1e-4)
+    assert teaching.preference(0.9, 0.4)[0] == pytest.approx(1, abs=1e-5)
     expected = {"1": 100 / 111, "2": 10 / 111, "3": 1 / 111}
-    assert soft(rating_of(1.0, ("1", "2", "3"))) == pytest.approx(expected)
+    assert teaching.soft(rating_of(1.0, ("1", "2", "3"))) == pytest.approx(expected)
 
 
 def test_every_mistake_changes_the_scene_and_keeps_it_one() -> None:

@@ -13,9 +13,8 @@ def test_elo_is_the_formula_s_over_the_same_resamples() -> None:
     pairs = []
     for _ in range(60):
         one, other = generator.choice(list(strengths), size=2, replace=False).tolist()
-        outcome = (
-            0 if generator.random() < 0.2 else 1 if generator.random() < strengths[one] else -1
-        )
+        tie = generator.random() < 0.2
+        outcome = 0 if tie else 1 if generator.random() < strengths[one] else -1
         pairs.append((one, other, outcome))
     pairs.append(("a", "seldom", 1))  # about a third of the resamples lack it
     expected = elo_by_the_formula(pairs)

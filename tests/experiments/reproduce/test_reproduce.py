@@ -133,7 +133,7 @@ def test_prompts_demonstrations_and_options_reach_the_metric(tmp_path: Path) -> 
     words += "judge.memory=2e9 mode=default"
     (step,) = steps_of("lave-2", tmp_path, *words.split())
     mine = "candidate=whole prompts=mine.yaml demonstrations=six.yaml mode=default"
-    judge = "--judge vllm:smollm2 --set judge.memory=2e9 mode=published"
+    judge = "--judge vllm:smollm2 --set judge.memory=2e9"
     assert step["command"].endswith(f"{judge} {mine} --no-cache")
     assert step["prompts"] == "mine.yaml, six.yaml"
 
@@ -165,9 +165,8 @@ def test_the_judges_of_what_lies_here_can_rate_what_they_are_asked() -> None:
     for step in REPRODUCTIONS["here"].steps:
         options = dict(option.split("=") for option in step.options)
         reward = build_reward(step.metric, load_judge(step.judge), options)
-        sample = Sample(
-            "", "A red circle.", references=("A red circle.",), context="A red circle.", task="ic"
-        )
+        text = "A red circle."
+        sample = Sample("", text, references=(text,), context=text, task="ic")
         assert reward.assess([sample])[0].score is not None, step
 
 

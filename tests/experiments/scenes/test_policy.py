@@ -34,13 +34,10 @@ def test_same_seed_same_weights() -> None:
     assert not all(torch.equal(first[name], other[name]) for name in first)
 
 
-def test_the_picture_changes_what_comes_next(tiny: Any) -> None:
+def test_the_picture_and_where_a_thing_is_change_what_comes_next(tiny: Any) -> None:
     star, square = (logits(*tiny, image) for image in (STAR, SQUARE))  # type: ignore[call-arg]
     assert torch.equal(star, logits(*tiny, STAR))  # type: ignore[call-arg]
     assert (star - square).abs().max() > 0.01  # a blind model would give exactly the same
-
-
-def test_where_a_thing_is_changes_what_comes_next(tiny: Any) -> None:
     things = [Thing("star", "red", "large", "top", place) for place in ("left", "right")]
     left, right = (draw(Scene((thing,), "")) for thing in things)
     assert (logits(*tiny, left) - logits(*tiny, right)).abs().max() > 0.01  # type: ignore[call-arg]

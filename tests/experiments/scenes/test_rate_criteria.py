@@ -118,10 +118,8 @@ def test_through_the_reward_better_descriptions_score_higher() -> None:
     reward = HarmonicReward(WordJudge(), evidence="context")
     texts = [CONTEXT, "A small red circle sits in the top left corner."]
     texts += ["A small green circle sits in the top left corner.", "A green star."]
-    scores = [
-        verdict.score
-        for verdict in reward.assess([Sample("", text, context=CONTEXT) for text in texts])
-    ]
+    verdicts = reward.assess([Sample("", text, context=CONTEXT) for text in texts])
+    scores = [verdict.score for verdict in verdicts]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == 4
 

@@ -60,9 +60,9 @@ def test_the_referee_finds_the_scene_that_a_row_names() -> None:
 
 
 def test_scenes_rows_are_the_same_each_time() -> None:
-    first, second = load_data(SCENES), load_data(SCENES)
-    assert first["reference"] == second["reference"]
-    assert first["reference"] != load_data(scenes_part(**SCENES.options | {"seed": 6}))["reference"]
+    first = load_data(SCENES)["reference"]
+    assert first == load_data(SCENES)["reference"]
+    assert first != load_data(scenes_part(**SCENES.options | {"seed": 6}))["reference"]
 
 
 def test_terse_scenes_say_less() -> None:
@@ -120,8 +120,8 @@ def test_no_row_holds_the_contents() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 7}, r"levels \[1, 2, 3, 4\], not 7"),
-        ({"split": "dev"}, "train, validation and test, not 'dev'"),
+        ({"level": 7}, "not 7"),
+        ({"split": "dev"}, "not 'dev'"),
         ({"ask": "riddles"}, "descriptions, questions or both, not 'riddles'"),
         ({"keep_object": 1.5}, r"keep_object.*1\.5"),
         ({"keep_attribute": -0.1}, r"keep_attribute.*-0\.1"),

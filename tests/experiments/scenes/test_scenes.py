@@ -83,9 +83,8 @@ def test_object_counts_places_and_reading_order(level: Any) -> None:
 
 def test_every_fact_occurs() -> None:
     things = [thing for scene in make_scenes("train", 3, 100) for thing in scene.objects]
-    assert {thing.shape for thing in things} == set(SHAPES)
-    assert {thing.color for thing in things} == set(COLORS)
-    assert {thing.size for thing in things} == set(SIZES)
+    shapes, colors, sizes = zip(*((one.shape, one.color, one.size) for one in things), strict=True)
+    assert (set(shapes), set(colors), set(sizes)) == (set(SHAPES), set(COLORS), set(SIZES))
 
 
 def test_too_many_scenes_is_an_error_and_no_endless_search(monkeypatch: Any) -> None:
@@ -163,8 +162,7 @@ def test_terse_descriptions_are_true(
     generator = random.Random(seed)
     (scene,) = make_scenes("train", level, 1, seed)
     truth = judge_description(describe(scene, generator, keep_object, keep_attribute), scene)
-    assert truth.precision == 1.0
-    assert truth.wrong == ()
+    assert (truth.precision, truth.wrong) == (1.0, ())
     assert truth.recall >= 1 / (5 * len(scene.objects))  # one object, its shape at least
 
 
