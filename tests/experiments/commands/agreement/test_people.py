@@ -23,5 +23,4 @@ def test_people_takes_the_metric_s_options_too(tmp_path: Path) -> None:
 def test_a_judge_gets_its_options(command: str, tmp_path: Path) -> None:
     done = experiments("agreement", command, tmp_path, "--set", "judge.corref=none")
     assert done.code == 1
-    told = "unknown option of the judge match: 'corref': did you mean 'coref'?"
-    assert done.err == f"python -m experiments agreement: {told}\n"
+    assert "'corref': did you mean 'coref'?" in done.err
