@@ -76,20 +76,20 @@ def test_a_picture_is_a_path_within_the_folder(tmp_path: Path) -> None:
     ("changes", "columns", "reason"),
     [
         ({"t": 3}, TEXT, "'t' must hold a text, got 3"),
-        ({"r": 3}, TEXT, "'r' must hold a text or a list of texts"),
-        ({"g": None}, TEXT, "'g' must hold a text or a whole number, got None"),
+        ({"r": 3}, TEXT, "'r' must hold .*, got 3"),
+        ({"g": None}, TEXT, "'g' must hold .*, got None"),
         ({"t": "\ud800"}, TEXT, "is not JSON"),
         ({}, {**TEXT, "completion": "u"}, "has no column 'u', only g, t, r: copy .* Mine"),
         ({"label": None, "one": "x", "two": "y"}, LABELLED, "must hold a number or a list"),
         ({"s": []}, RATED, "must hold a number"),
         ({"s": 10**400}, RATED, "must hold a number"),
         ({"s": float("nan")}, RATED, "a number or a list"),
-        ({"s": [[0, 2]]}, MARKED, "spans of its text of 1 characters"),
+        ({"s": [[0, 2]]}, MARKED, "text of 1 characters"),
         ({"s": "x"}, MARKED, r"a list of \[start, end\] or of words"),
-        ({"r": [], "s": []}, {**TEXT, "omissions": "s"}, "has omissions and no reference"),
-        ({"c": []}, SEVERAL, "has no text to judge"),
-        ({"c": "x"}, SEVERAL, "'c' must hold a list of texts, got 'x'"),
-        ({"c": ["x", 1]}, SEVERAL, r"'c' must hold a list of texts, got \['x', 1\]"),
+        ({"r": [], "s": []}, {**TEXT, "omissions": "s"}, "omissions and no reference"),
+        ({"c": []}, SEVERAL, "no text to judge"),
+        ({"c": "x"}, SEVERAL, "'c' must hold .*, got 'x'"),
+        ({"c": ["x", 1]}, SEVERAL, r"'c' must hold .*, got \['x', 1\]"),
         ({"c": ["x", "y"], "b": 2}, {**SEVERAL, "best": "b"}, "one of 2 texts, got 2"),
         ({"c": ["x"], "m": ["y", "z"]}, {**SEVERAL, "systems": "m"}, "2 systems for 1"),
         ({"c": ["x"], "p": 1}, {**SEVERAL, "preferences": {"overall": "p"}}, "has 1"),
@@ -127,7 +127,7 @@ def test_maps_that_are_none(tmp_path: Path) -> None:
         load_map("thum")
     wrong = tmp_path / "mine.yaml"
     wrong.write_text("name: Mine\nsource: here\nseen: true\ncolumns: {group: g, picture: p}\n")
-    with pytest.raises(ValueError, match=r"mine\.yaml is no column map: columns\.picture"):
+    with pytest.raises(ValueError, match=r"mine\.yaml .* columns\.picture"):
         load_map(str(wrong))
     wrong.write_text("name: [")
     with pytest.raises(ValueError, match=r"mine\.yaml is not YAML"):
@@ -139,10 +139,10 @@ def test_maps_that_are_none(tmp_path: Path) -> None:
     [
         ({}, "give either completion or completions"),
         ({"completion": "t", "completions": "c"}, "give either completion or completions"),
-        ({"completions": "c", "ratings": {"overall": "s"}}, "ratings and omissions are of a"),
-        ({"completions": "c", "mistakes": "s"}, "mistakes are of a completion"),
-        ({"completion": "t", "best": "b"}, "preferences and best of completions"),
-        ({"completion": "t", "omissions": "o"}, "omissions are of the first of the references"),
+        ({"completions": "c", "ratings": {"overall": "s"}}, "ratings and omissions"),
+        ({"completions": "c", "mistakes": "s"}, "mistakes are of"),
+        ({"completion": "t", "best": "b"}, "preferences and best"),
+        ({"completion": "t", "omissions": "o"}, "omissions are of"),
     ],
 )
 def test_a_map_that_no_file_can_have(columns: dict[str, Any], reason: str) -> None:
