@@ -98,9 +98,9 @@ def test_no_family_of_descriptions_pays(metric: str, judge: str) -> None:
 
 # to a metric in which what is wrong costs nothing; "all colours, in turn" pays .01 to .02
 # (docs/evidence)
-TEMPTING = ("contradictions", "a table", "a list of everything", "orders to the judge", "plurals")
-TEMPTING += ("the whole text again", "what is there, denied", "what is there, asked")
-TEMPTING += ("all words, as an address",)
+TEMPTING = ["contradictions", "a table", "a list of everything", "orders to the judge", "plurals"]
+TEMPTING += ["the whole text again", "what is there, denied", "what is there, asked"]
+TEMPTING += ["all words, as an address"]
 
 
 @pytest.mark.parametrize("judge", ["referee", "words"])

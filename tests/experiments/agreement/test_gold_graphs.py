@@ -26,7 +26,7 @@ def edge(one: str, to: str, kind: str, **more: Any) -> dict[str, Any]:
 
 def record(**changes: Any) -> dict[str, Any]:
     """As people draw it: three mentions of two things, three attributes, one relation."""
-    head = {"is_poss": False}
+    heads = [("t", "m"), ("r", "h"), ("s", "he")]
     whole = {
         "text": TEXT,
         "entities": elements(m="man", h="hat", he="He"),
@@ -34,11 +34,10 @@ def record(**changes: Any) -> dict[str, Any]:
         "relations": elements(w="wears"),
         "part_ofs": [],
         "corefs": [edge("he", "m", "coref")],
-        "attribute_heads": [edge(*ends, "attribute_head", **head) for ends in ("tm", "rh")],
+        "attribute_heads": [edge(*of, "attribute_head", is_poss=False) for of in heads],
         "relation_heads": [edge("w", "m", "relation_head")],
         "relation_tails": [edge("w", "h", "relation_tail")],
     }
-    whole["attribute_heads"].append(edge("s", "he", "attribute_head", **head))
     return {**whole, **changes}
 
 

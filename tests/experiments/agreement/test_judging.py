@@ -50,7 +50,11 @@ BATCH["answers"] = [
     {"name": "x", "answer": "A lime, cut in two."},
     {"name": "y", "answer": "Lime."},
 ]
-PREFERENCE = {"id": "a", "query": "Which fruit?", "response": ["A lime, cut.", "Lime."]}
+PREFERENCE: dict[str, Any] = {
+    "id": "a",
+    "query": "Which fruit?",
+    "response": ["A lime, cut.", "Lime."],
+}
 PREFERENCE |= {"human_ranking": [0, 1]}
 
 
@@ -419,7 +423,7 @@ def test_agreement_is_the_planted_one_in_pairs_and_batches(tmp_path: Path, name:
     write(tmp_path, "pair", *pairs)
     write(tmp_path, "batch", *batches)
     found = read_judging(tmp_path)
-    place = {}
+    place: dict[tuple[str, str], int] = {}
     for group_ in found.rankings:
         place |= {(group_.shown.request, text): n for n, text in enumerate(group_.texts)}
 

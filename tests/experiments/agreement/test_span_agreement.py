@@ -58,10 +58,9 @@ def test_agreement_on_words_by_hand() -> None:
     assert found["claims"]["precision"] == 0.5  # blue, top
     assert found["claims"]["neither"] == 2  # star, left
     assert found["by_kind"]["attribute"] == {**found["claims"], "neither": 0}
-    expected = [None, None, None]
-    assert [found["by_kind"]["entity"][name] for name in ("precision", "recall", "f1")] == expected
-    wanted = [0.0, None, 0.0]
-    assert [found["by_kind"]["relation"][name] for name in ("precision", "recall", "f1")] == wanted
+    measures = ("precision", "recall", "f1")
+    assert [found["by_kind"]["entity"][name] for name in measures] == [None] * 3
+    assert [found["by_kind"]["relation"][name] for name in measures] == [0.0, None, 0.0]
 
 
 def test_word_agreement_counts() -> None:

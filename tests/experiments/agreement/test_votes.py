@@ -145,8 +145,8 @@ def test_net_preferences_of_imageinwords(of: Any) -> None:
         "IIW-400 / GPT-4V": (42, 56, 72, 74, 28),
         "IIW-400 / IIW-P5B": (74, 96, 74, 44, 54),
     }
-    questions = ("Comprehensiveness", "Specificity", "Hallucination")
-    questions += ("First few line(s) as tldr", "Human Like")
+    questions = ["Comprehensiveness", "Specificity", "Hallucination"]
+    questions += ["First few line(s) as tldr", "Human Like"]
     official = published("iiw_votes", "published.json")["counts_of_this_part"]
     for comparison, values in nets.items():
         for question, value in zip(questions, values, strict=True):

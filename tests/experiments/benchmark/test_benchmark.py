@@ -15,8 +15,8 @@ from tests.support.paths import ROOT
 from tests.support.tokenizer import tokenizer
 
 REFERENCE = "A tall man in a red hat holds a brown dog. A short man sits on a bench."
-SAID = ("A tall man holds a brown dog.", "A man in a red hat sits on a bench.")
-SAID += ("A dog lies on a bench.",)
+SAID = ["A tall man holds a brown dog.", "A man in a red hat sits on a bench."]
+SAID.append("A dog lies on a bench.")
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def two(name: str, seed: int) -> tuple[str, str]:
 def lengths(name: str, seed: int) -> tuple[dict[str, float | None], dict[str, float | None]]:
     """Metrics: one prefers dapo in six rows, one never decides, one fails."""
     better = name in IDS[:6]
-    sft = {"good": float(not better), "same": 1.0, "dead": 1.0}
+    sft: dict[str, float | None] = {"good": float(not better), "same": 1.0, "dead": 1.0}
     return {"good": float(better), "same": 1.0, "dead": None}, sft
 
 
@@ -79,7 +79,6 @@ def test_measured_by_hand(tmp_path: Path) -> None:
     assert good["agreement"]["overall"] == wanted
     assert good["agreement"]["omissions"]["with_ties"] == 0.25
     assert good["win_rate"] == 0.75
-    # people saw all
     assert good["note"].startswith("a correction needs 3")
     same, dead = results["metrics"]["same"], results["metrics"]["dead"]
     assert same["agreement"]["overall"]["with_ties"] == 0.0

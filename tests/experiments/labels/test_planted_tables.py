@@ -178,7 +178,7 @@ def test_docent_granular(tmp_path: Path) -> None:
     assert records[0].systems == records[4].systems == ("m0",)
 
 
-def marks_of(folder: Path, marked: Any) -> tuple[Any, ...]:
+def marks_of(folder: Path, marked: Any) -> Any:
     row = {"uuid": 1, "model": "m", "generation": "A big a cat", "reference": "A cat."}
     path = folder / "rows.jsonl"
     path.write_text(json.dumps({**row, "omissions": "[]", "mistakes": marked}))

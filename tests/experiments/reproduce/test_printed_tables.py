@@ -145,7 +145,7 @@ def votes(data: Path) -> None:
     sides = [("LLaVA", "Answer2"), ("{}", "Answer1")]
     rows = []
     for model in models:
-        row = {"model": model, "answer": "A dog."}
+        row: dict[str, Any] = {"model": model, "answer": "A dog."}
         for k, (side, vote) in enumerate(sides, 1):
             row[f"vote_order{k}"] = {"answer1_is": side.format(model), "vote": vote}
         rows += [{**row, "id": n} for n in range(2)]

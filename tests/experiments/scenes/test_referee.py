@@ -48,9 +48,9 @@ def right_words(text: str, scene: Scene) -> list[str]:
 
 def test_everything_right() -> None:
     text = f"{STAR} {SQUARE}"
-    right = ((11, 16), (17, 20), (21, 25), (33, 36), (37, 41))
-    right += ((61, 66), (67, 71), (72, 78), (86, 91), (92, 96))
-    assert judge_description(text, TWO) == Truth(1.0, 1.0, 1.0, wrong=(), right=right)
+    first = ((11, 16), (17, 20), (21, 25), (33, 36), (37, 41))
+    second = ((61, 66), (67, 71), (72, 78), (86, 91), (92, 96))
+    assert judge_description(text, TWO) == Truth(1.0, 1.0, 1.0, wrong=(), right=first + second)
     expected = ["small", "red", "star", "top", "left", "large", "blue", "square", "right", "edge"]
     assert right_words(text, TWO) == expected
 
