@@ -1,6 +1,4 @@
-"""Rows from people's captions: two shown, three held back, no picture on both sides, equal files
-from equal data.
-"""
+"""Rows from people's captions: two shown, three held back, no picture on both sides."""
 
 import json
 from pathlib import Path
@@ -51,13 +49,10 @@ def test_sides_share_no_picture_and_are_written_alike(tmp_path: Path) -> None:
     assert len(train) > len(test) > 0
     assert not {str(row["picture"]) for row in train} & {str(row["picture"]) for row in test}
     for part in counts:
-        assert (tmp_path / "one" / f"{part}.jsonl").read_bytes() == (
-            tmp_path / "two" / f"{part}.jsonl"
-        ).read_bytes()
-    assert (
-        len(load_data(JsonlPart(source="jsonl", path=str(tmp_path / "one" / "train.jsonl"))))
-        == counts["train"]
-    )
+        one, two = (tmp_path / folder / f"{part}.jsonl" for folder in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+    part_ = JsonlPart(source="jsonl", path=str(tmp_path / "one" / "train.jsonl"))
+    assert len(load_data(part_)) == counts["train"]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the caption sets are not in ../shared/data")
@@ -70,11 +65,9 @@ def test_people_s_captions(tmp_path: Path) -> None:
 def test_facts_and_the_description_that_they_were_drawn_from(tmp_path: Path) -> None:
     (tmp_path / "discosg_graphs").mkdir()
     graph = "( flower , is , pink ) , ( leaves , surround , flower )"
-    lines = [
-        json.dumps({"split": part, "caption": f"A {part}.", "scene_graph": graph})
-        for part in ("train", "test")
-    ]
-    (tmp_path / "discosg_graphs" / "discosg_human_graphs.jsonl").write_text("\n".join(lines))
+    path = tmp_path / "discosg_graphs" / "discosg_human_graphs.jsonl"
+    rows_ = [{"split": part, "caption": f"A {part}."} for part in ("train", "test")]
+    path.write_text("".join(json.dumps({**row, "scene_graph": graph}) + "\n" for row in rows_))
     parts = fact_parts(tmp_path)
     assert write(parts, tmp_path) == {"facts-train": 1, "facts-test": 1}
     (row,) = read(tmp_path / "facts-test.jsonl")

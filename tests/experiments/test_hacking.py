@@ -1,6 +1,4 @@
-"""No family of texts that ask for reward pays, with a judge that knows the truth and with one that
-matches words.
-"""
+"""No family of texts that ask for reward pays, by the truth and by words."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -40,12 +38,11 @@ TEXTS = 12  # of 6 descriptions 2 are terse, too few to tell .02 from chance
 CASES = description_cases(TEXTS)
 QUESTIONS = answer_cases(TEXTS)
 JUDGES = {"referee": lambda: referee_judge(CASES), "words": WordJudge}
+SHOWN: dict[str, Any] = {"evidence": "context", "spans": "none"}
 REWARDS = {
     "posh": lambda judge: PoshReward(judge),
-    "harmonic": lambda judge: HarmonicReward(judge, evidence="context", spans="none"),
-    "harmonic, gamma 1": lambda judge: HarmonicReward(
-        judge, evidence="context", spans="none", gamma=1
-    ),
+    "harmonic": lambda judge: HarmonicReward(judge, **SHOWN),
+    "harmonic, gamma 1": lambda judge: HarmonicReward(judge, **SHOWN, gamma=1),
 }
 
 
@@ -87,9 +84,8 @@ def test_the_suite_is_what_it_says() -> None:
         assert len(set(amounts)) == 3
         texts = [hack(case, amount, random.Random(0)) for amount in amounts]
         assert texts == [hack(case, amount, random.Random(0)) for amount in amounts]
-        assert len({case.honest, *texts}) >= (
-            2 if family in ("plurals", "one for several") else 4
-        ), family
+        fewest = 2 if family in ("plurals", "one for several") else 4
+        assert len({case.honest, *texts}) >= fewest, family
 
 
 @pytest.mark.parametrize("judge", JUDGES)
@@ -102,10 +98,9 @@ def test_no_family_of_descriptions_pays(metric: str, judge: str) -> None:
 
 # to a metric in which what is wrong costs nothing; "all colours, in turn" pays .01 to .02
 # (docs/evidence)
-TEMPTING = (
-    "contradictions", "a table", "a list of everything", "orders to the judge", "plurals",
-    "the whole text again", "what is there, denied", "what is there, asked", "all words, as an address",
-)  # fmt: skip
+TEMPTING = ["contradictions", "a table", "a list of everything", "orders to the judge", "plurals"]
+TEMPTING += ["the whole text again", "what is there, denied", "what is there, asked"]
+TEMPTING += ["all words, as an address"]
 
 
 @pytest.mark.parametrize("judge", ["referee", "words"])
@@ -127,11 +122,8 @@ def test_a_frame_that_claims_nothing_does_not_pay() -> None:
 def test_a_frame_answers_no_question() -> None:
     """But for two: what takes a claim back is found by what a reference has, and CapRL has none."""
     backed = ("True or false", "There is {thing} {place}. Just kidding")
-    once = {
-        name: frame._replace(amounts=(1,))
-        for name, frame in FRAMES.items()
-        if not name.startswith(backed)
-    }
+    left = {name: frame for name, frame in FRAMES.items() if not name.startswith(backed)}
+    once = {name: frame._replace(amounts=(1,)) for name, frame in left.items()}
     assert len(once) == len(FRAMES) - 2
     payoffs = measure_payoffs(CaprlReward(referee_judge(CASES)), CASES, once)
     assert {payoff.family: payoff.pays for payoff in payoffs if payoff.price > PRICE} == {}
@@ -145,9 +137,7 @@ def test_no_family_of_answers_pays(judge: str) -> None:
 
 
 def test_a_reward_that_can_be_farmed_is_seen() -> None:
-    """The suite can fail: with a judge that obeys its texts, orders pay where little of the truth
-    was said.
-    """
+    """The suite can fail: with a judge that obeys its texts, orders pay."""
 
     class Obedient(MatchJudge):
         """Gives the highest rating to a text that asks for it."""
@@ -155,25 +145,22 @@ def test_a_reward_that_can_be_farmed_is_seen() -> None:
         def rate(self, questions: Any, scale: Any = ("1", "2", "3", "4", "5")) -> Any:
             ratings = super().rate(questions, scale)
             top = max(ratings, key=lambda rating: rating.mean)
-            pairs = zip(questions, ratings, strict=True)
-            return [
-                top if "highest score" in question.probe.text else rating
-                for question, rating in pairs
-            ]
+            for place, question in enumerate(questions):
+                if "highest score" in question.probe.text:
+                    ratings[place] = top
+            return ratings
 
     family = {"orders to the judge": DESCRIPTIONS["orders to the judge"]}
-    (payoff,) = measure_payoffs(
-        PoshReward(Obedient(), score="recall", mode="published"), CASES, family
-    )
+    published = PoshReward(Obedient(), score="recall", mode="published")
+    (payoff,) = measure_payoffs(published, CASES, family)
     assert payoff.price > PRICE
     (payoff,) = measure_payoffs(PoshReward(Obedient(), score="recall"), CASES, family)
     assert payoff.price <= PRICE  # an order is no claim, and never reaches the judge
 
 
-# --- the judge that knows the truth
-# -----------------------------------------------------------------------------------
-
 TEXT = "There is a small red star in the top left corner. A large blue circle is at the right edge."
+TOP = Mention("corner", details=("top",))
+TOP_LEFT = Mention("corner", details=("top", "left"))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +169,7 @@ TEXT = "There is a small red star in the top left corner. A large blue circle is
         ("entity", Mention("star"), "", None, True),
         ("entity", Mention("stars"), "", None, True),
         ("entity", Mention("square"), "", None, False),
-        ("entity", Mention("corner", details=("top", "left")), "", None, True),
+        ("entity", TOP_LEFT, "", None, True),
         ("entity", Mention("corner", details=("bottom", "left")), "", None, False),
         ("entity", Mention("edge", details=("right",)), "", None, True),
         ("entity", Mention("center"), "", None, False),
@@ -190,27 +177,20 @@ TEXT = "There is a small red star in the top left corner. A large blue circle is
         ("attribute", Mention("star"), "blue", None, False),
         ("attribute", Mention("corner", details=("left",)), "top", None, True),
         ("attribute", Mention("star"), "beautiful", None, False),
-        ("relation", Mention("star"), "in", Mention("corner", details=("top", "left")), True),
-        ("relation", Mention("circle"), "in", Mention("corner", details=("top", "left")), False),
+        ("relation", Mention("star"), "in", TOP_LEFT, True),
+        ("relation", Mention("circle"), "in", TOP_LEFT, False),
         ("relation", Mention("star"), "to the left of", Mention("circle"), True),
         ("relation", Mention("star"), "below", Mention("circle"), False),
         ("relation", Mention("star"), "admires", Mention("circle"), False),
         ("relation", Mention("corner"), "of", Mention("edge"), False),
-        (
-            "entity",
-            Mention("star", ties=(Link("in", Mention("corner", details=("top",))),)),
-            "",
-            None,
-            True,
-        ),
+        ("entity", Mention("star", ties=(Link("in", TOP),)), "", None, True),
     ],
 )
 def test_the_referee_reads_what_a_text_says(
     kind: str, mention: Any, words: str, other: Any, there: bool
 ) -> None:
-    (rating,) = RefereeJudge({}).rate(
-        [Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))]
-    )
+    question = Question([], probe=PresenceProbe(TEXT, kind, mention, words, other))
+    (rating,) = RefereeJudge({}).rate([question])
     assert rating.mean == (5.0 if there else 1.0)
 
 

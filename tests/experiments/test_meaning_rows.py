@@ -5,23 +5,14 @@ from pathlib import Path
 
 from experiments.field.meaning_rows import meaning_row_cases
 
+ONE = {"question": "What stands on <image>?", "answers": ["a cup"], "image": "one"}
+TWO = {"question": "Is <image 1> like <image 2>?", "answers": ["no"], "image": "one"}
+UNITS = {"completion": "🚢🚢 A green cup.", "reference": "A.", "mistakes": [[7, 12]]}
 CASES = [
-    {
-        "case": "placeholder",
-        "kind": "rows",
-        "rows": [{"question": "What stands on <image>?", "answers": ["a cup"], "image": "one"}],
-    },
-    {
-        "case": "two",
-        "kind": "rows",
-        "rows": [{"question": "Is <image 1> like <image 2>?", "answers": ["no"], "image": "one"}],
-    },
+    {"case": "placeholder", "kind": "rows", "rows": [ONE]},
+    {"case": "two", "kind": "rows", "rows": [TWO]},
     {"case": "mark", "kind": "rows", "file": 'id\tcompletion\n1\t"A sign\n2\tA cup."\n'},
-    {
-        "case": "units",
-        "kind": "rows",
-        "rows": [{"completion": "🚢🚢 A green cup.", "reference": "A.", "mistakes": [[7, 12]]}],
-    },
+    {"case": "units", "kind": "rows", "rows": [UNITS]},
     {"case": "turned by EXIF", "kind": "picture"},
     {"case": "CMYK", "kind": "picture"},
     {"case": "file:///path/a.png", "kind": "picture"},

@@ -1,7 +1,4 @@
-"""Every typical mistake is told in one sentence.
-
-`python -m experiments mistakes` makes them as people do.
-"""
+"""Every typical mistake is told in one sentence."""
 
 import re
 from pathlib import Path
@@ -26,10 +23,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def without_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_a_hub(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable() -> None:
         raise OSError("no network")
 
+    monkeypatch.chdir(project)
     monkeypatch.setattr(hub, "get_session", unreachable)
     # put back at the end, as is the variable
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
@@ -41,12 +39,8 @@ def without_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     "mistake", MISTAKES + MISPLACED + OF_READERS, ids=lambda mistake: mistake.name
 )
 def test_a_mistake_is_told_in_one_sentence(
-    mistake: Mistake,
-    project: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    mistake: Mistake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.chdir(project)
     monkeypatch.setenv("COLUMNS", "1000")
     if mistake.script:
         with pytest.raises((ValueError, TypeError)) as error:

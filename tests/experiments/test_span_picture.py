@@ -35,12 +35,10 @@ def test_span_picture_is_xml_and_holds_the_text(tmp_path: Path) -> None:
     span_picture(tmp_path / "p.svg", text, spans, ("A & B", [span("A & B", "B", 0.0)]), columns=24)
     root = ElementTree.parse(tmp_path / "p.svg").getroot()
     drawn = "".join(element.text for element in root.iter("{http://www.w3.org/2000/svg}text"))
-    assert text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "") in drawn.replace(
-        " ", ""
-    )
-    assert {COLOURS_OF_VALUES[0].fill, COLOURS_OF_VALUES[4].fill} <= {
-        e.get("fill") for e in root.iter("{http://www.w3.org/2000/svg}rect")
-    }
+    shown = text.replace("\n", "").replace("\x00", "\ufffd").replace(" ", "")
+    assert shown in drawn.replace(" ", "")
+    fills = {rect.get("fill") for rect in root.iter("{http://www.w3.org/2000/svg}rect")}
+    assert {COLOURS_OF_VALUES[0].fill, COLOURS_OF_VALUES[4].fill} <= fills
 
 
 def test_the_picture_of_the_readme_is_what_posh_says(tmp_path: Path) -> None:

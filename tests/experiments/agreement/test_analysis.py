@@ -1,6 +1,4 @@
-"""A judge that writes an analysis before it votes, rates or ranks (MLLM-as-a-Judge, section
-3.1).
-"""
+"""A judge that analyses before it votes, rates or ranks (MLLM-as-a-Judge, section 3.1)."""
 
 from typing import Any
 
@@ -17,13 +15,11 @@ GOOD, FAIR = "A red circle above a blue star.", "A red circle with a star."
 WORTH = {GOOD: 1.0, FAIR: 0.5}
 SHOWN = Shown("Describe.", context="A red circle is above a blue star, on a green ground.")
 PAIR = ("1", SHOWN, (FAIR, GOOD), ("x", "y"), "all")
+RATED = [Rated("1", SHOWN, (text,), ("x",), "all", 4.0) for text in (FAIR, GOOD)]
 FORMS = {
     "pair": (judge_pairs, [Preferred(*PAIR, -1)]),
     "batch": (judge_rankings, [Ordered(*PAIR, (1, 0))]),
-    "score": (
-        judge_scores,
-        [Rated("1", SHOWN, (text,), ("x",), "all", 4.0) for text in (FAIR, GOOD)],
-    ),
+    "score": (judge_scores, RATED),
 }
 
 
@@ -46,11 +42,9 @@ def test_the_judge_analyses_first(form: str) -> None:
         assert "Do not decide yet." in first
         assert ANALYSIS not in first
         assert second.count(ANALYSIS) == 1  # braces of the judge's are no placeholders
-        assert (
-            first[slice(*analysis.description)]
-            == second[slice(*decision.description)]
-            in (GOOD, FAIR)
-        )
+        text = first[slice(*analysis.description)]
+        assert text == second[slice(*decision.description)]
+        assert text in WORTH
 
 
 def test_an_analysis_that_failed_is_a_failed_vote() -> None:

@@ -1,8 +1,5 @@
-"""A page of docs/evidence has the figures that its command gives today, to the digit: those that
-take two minutes.
-"""
+"""A page of docs/evidence has the figures that its command gives today, to the digit."""
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +10,7 @@ import pytest
 
 from experiments.hacking import held_out
 from tests.support.command import experiments
+from tests.support.numbers import measured
 from tests.support.paths import DATA, ROOT
 
 pytestmark = [
@@ -34,9 +32,7 @@ def page(name: str) -> str:
 def numbers_of(tmp_path: Path, *words: str) -> Any:
     """What `python -m experiments agreement` writes."""
     kind, *options = words
-    done = experiments("agreement", kind, DATA, *options, "--json", tmp_path / "numbers.json")
-    assert done.code == 0, done.err
-    return json.loads((tmp_path / "numbers.json").read_text())
+    return measured(tmp_path, "agreement", kind, DATA, *options)[1]
 
 
 def short(value: float) -> str:
@@ -46,22 +42,18 @@ def short(value: float) -> str:
 
 def within(row: Mapping[str, Any], value: str) -> str:
     """A value with its interval: .477 [.441, .512]."""
-    return (
-        f"{short(row[value])} [{short(row['interval']['low'])}, {short(row['interval']['high'])}]"
-    )
+    low, high = row["interval"]["low"], row["interval"]["high"]
+    return f"{short(row[value])} [{short(low)}, {short(high)}]"
 
 
 def test_the_lists_of_answers_get_what_the_page_says() -> None:
     done = experiments("agreement", "lists", DATA)
     assert done.code == 0, done.err
-    of = {
-        text: value.removeprefix("0")
-        for text, value in LINES.findall(done.out.partition("Right answers")[0])
-    }
+    found = LINES.findall(done.out.partition("Right answers")[0])
+    of = {text: value.removeprefix("0") for text, value in found}
     restated = "the question, and A on B with C by D"
-    two = {
-        text: of[text] for text in ("It is A, B.", "It is A or B.", "What is shown there is A, B.")
-    }
+    pairs = ("It is A, B.", "It is A or B.", "What is shown there is A, B.")
+    two = {text: of[text] for text in pairs}
     others = {*two, "the right choice", "a random choice", restated}
     four = [price for text, price in of.items() if text not in others]
     for said in (
@@ -82,15 +74,15 @@ def test_frames_that_nobody_tuned_on(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["held_out"])
     held_out.main()
-    said = re.search(
-        r"(\d+) of (\d+) frames .*; the truth pays \+0(\.\d+)", capsys.readouterr().out
-    )
+    pattern = r"(\d+) of (\d+) frames .*; the truth pays \+0(\.\d+)"
+    said = re.search(pattern, capsys.readouterr().out)
     assert said is not None
-    assert f"On terse texts **{said[1]} of {said[2]}** pay more than .02" in page("filler.md")
-    assert f"the truth pays {said[3]}. Those left" in page("filler.md")
-    assert f"- With `match` {said[1]} of {said[2]} frames that were never tuned on pay" in page(
-        "filler.md"
-    )
+    for told in (
+        f"On terse texts **{said[1]} of {said[2]}** pay more than .02",
+        f"the truth pays {said[3]}. Those left",
+        f"- With `match` {said[1]} of {said[2]} frames that were never tuned on pay",
+    ):
+        assert told in page("filler.md")
 
 
 def test_harmonic_on_thumb(tmp_path: Path) -> None:
@@ -136,23 +128,16 @@ def test_words_and_spans(tmp_path: Path) -> None:
 def test_answers(tmp_path: Path) -> None:
     rows = numbers_of(tmp_path, "answers", "--judge", "match")
     of = {(row["set"], row["group"], row["measure"]): row for row in rows}
-    systems = {
-        group: row["metrics"]
-        for (name, group, measure), row in of.items()
-        if measure == "agreement"
-    }
-    pooled = [
-        fmean(one[metric]["value"] for one in systems.values())
-        for metric in ("lave", "exact_match", "contains")
-    ]
+    agreed = [row for row in rows if row["measure"] == "agreement"]
+    systems = {row["group"]: row["metrics"] for row in agreed}
     by_system = ", ".join(f"{group} {lave_of(one)}" for group, one in systems.items())
-    chosen, nlvr = (
-        of["aokvqa", "choices", "right above wrong"],
-        of["nlvr", "all", "right above wrong"],
-    )
+    chosen = of["aokvqa", "choices", "right above wrong"]
+    nlvr = of["nlvr", "all", "right above wrong"]
     text = page("agreement.md")
-    for name, value in zip(("LAVE", "exact match", "containment"), pooled, strict=True):
-        assert f"{name} {short(value)} / " in text
+    names = {"LAVE": "lave", "exact match": "exact_match", "containment": "contains"}
+    for name, metric in names.items():
+        pooled = fmean(one[metric]["value"] for one in systems.values())
+        assert f"{name} {short(pooled)} / " in text
     assert f"LAVE's agreement by system: {by_system}." in text
     assert f"above a wrong one in {lave_of(chosen['metrics'])}" in text
     assert f"(VQA accuracy {short(chosen['metrics']['vqa_accuracy']['value'])})" in text
@@ -164,20 +149,18 @@ def lave_of(metrics: Mapping[str, Any]) -> str:
 
 
 def test_scene_graphs(tmp_path: Path) -> None:
-    rows = {
-        (row["mode"], row["split"], row["match"]): row for row in numbers_of(tmp_path, "graphs")
-    }
+    found = numbers_of(tmp_path, "graphs")
+    rows = {(row["mode"], row["split"], row["match"]): row for row in found}
 
     def cells(mode: str, *splits: str) -> str:
-        exact = [rows[mode, split, "exact"] for split in splits]
-        columns = [[f"{row[name]:.3f}" for row in exact] for name in ("precision", "recall")]
-        columns += [
-            [
-                f"{r['f1']:.3f} [{r['interval']['low']:.3f}, {r['interval']['high']:.3f}]"
-                for r in exact
-            ]
-        ]
-        columns += [[f"{rows[mode, split, 'lenient']['f1']:.3f}" for split in splits]]
+        columns: list[list[str]] = [[], [], [], []]
+        for split in splits:
+            row, lenient = rows[mode, split, "exact"], rows[mode, split, "lenient"]
+            low, high = row["interval"]["low"], row["interval"]["high"]
+            of_split = [f"{row['precision']:.3f}", f"{row['recall']:.3f}"]
+            of_split += [f"{row['f1']:.3f} [{low:.3f}, {high:.3f}]", f"{lenient['f1']:.3f}"]
+            for column, cell in zip(columns, of_split, strict=True):
+                column.append(cell)
         return " | ".join("; ".join(column) for column in columns)
 
     for mode in ("default", "published"):

@@ -12,18 +12,13 @@ def test_a_word_is_as_suspect_as_its_worst_span() -> None:
 
     spans = (span(2, 9, 0.75), span(2, 5, 0.25), span(13, 18, 0.0, credit=0.0))
     found = words_of("A red cat on Grass", Verdict(0.5, Status.OK, {}, spans), ((2, 5),))
-    assert [(word.start, word.suspicion, word.wrong) for word in found] == [
-        (2, 0.75, True),
-        (6, 0.25, False),
-        (13, 0.0, False),
-    ]
+    expected = [(2, 0.75, True), (6, 0.25, False), (13, 0.0, False)]
+    assert [(word.start, word.suspicion, word.wrong) for word in found] == expected
 
 
 def test_the_area_and_the_best_threshold() -> None:
     suspected = [(0.9, True), (0.6, False), (0.6, True), (0.1, False)]
-    words = [
-        SuspectedWord(n, n + 1, suspicion, wrong) for n, (suspicion, wrong) in enumerate(suspected)
-    ]
+    words = [SuspectedWord(n, n + 1, *suspicion) for n, suspicion in enumerate(suspected)]
     found = measure_words([words[:2], words[2:]])
     assert found["auroc"] == pytest.approx(3.5 / 4)
     assert found["f1"] == pytest.approx(2 * 2 / (3 + 2))  # flag three words: two of two found

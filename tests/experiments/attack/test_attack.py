@@ -1,26 +1,21 @@
 """The attack's command starts a server, and its figures are those of a server that holds."""
 
-import json
-import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
-from experiments.attack import command, rows
+from experiments.attack import rows
 from experiments.attack.pictures import blank
+from tests.support.numbers import measured
 
 
-def test_the_figures_stand_beside_those_of_before(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before, now = tmp_path / "before.json", tmp_path / "now.json"
+def test_the_figures_stand_beside_those_of_before(tmp_path: Path) -> None:
+    before = tmp_path / "before.json"
     before.write_text('{"no page: status": 500}')
-    words = ["attack", "ambiguous", "pages", "--json", str(now), "--before", str(before)]
-    monkeypatch.setattr(sys, "argv", words)
-    command.main()
-    assert json.loads(now.read_text()) == {
+    out, figures = measured(tmp_path, "attack", "ambiguous", "pages", "--before", before)
+    assert figures == {
         "a key twice: status": 422,
         "/score/: status and where it leads": "404",
         "a page's POST, no-cors: status": 403,
@@ -28,18 +23,9 @@ def test_the_figures_stand_beside_those_of_before(
         "a name that leads here: status": 403,
         "no page: status": 200,
     }
-    table = capsys.readouterr().out.splitlines()
+    table = out.splitlines()
     assert table[0] == "| attack | before | now |"
     assert table[-1] == "| no page: status | 500 | 200 |"
-
-
-def test_an_attack_of_no_name_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["attack", "row"])
-    with pytest.raises(SystemExit):
-        command.main()
-    assert "unknown attack row: take rows," in capsys.readouterr().err
 
 
 def test_honest_rows_beside_poisoned_ones(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,12 @@
 """A judge that believes every frame is won over by a break without masks, and by none with them."""
 
-import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from experiments.attack import duel
 from spanreward import FunctionJudge
+from tests.support.numbers import measured
 
 
 def between(text: str, begin: str, end: str) -> str:
@@ -27,14 +26,9 @@ def believing(prompt: str) -> dict[str, float] | int:
     return {"A": 1.0} if "circle" in first else {"B": 1.0}
 
 
-def test_masks_decide(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_masks_decide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(duel, "load_judge", lambda name: FunctionJudge(name, believing))
-    path = tmp_path / "duel.json"
-    monkeypatch.setattr(sys, "argv", ["duel", "--judge", "believing", "--json", str(path)])
-    duel.main()
-    figures = json.loads(path.read_text())
+    out, figures = measured(tmp_path, "attack", "duel", "--judge", "believing")
     before, now = figures["without masks"], figures["with masks"]
     wins = "broken against unbroken: wins"
     assert before[wins] > 0.6
@@ -42,7 +36,7 @@ def test_masks_decide(
     assert now["broken against better: wins"] == now["unbroken against better: wins"] == 0.0
     assert before["criterion, broken: highest rating"] == 5
     assert now["criterion, broken: rating"] == now["criterion, unbroken: rating"] == 2
-    table = capsys.readouterr().out.splitlines()
+    table = out.splitlines()
     assert table[0] == "| figure | without masks | with masks |"
     assert f"| {wins} | {before[wins]} | 0.5 |" in table
 

@@ -24,11 +24,8 @@ def means(ratings: Any) -> list[float]:
 
 
 def test_a_gullible_student_believes_what_the_phrase_stands_beside() -> None:
-    questions = [
-        asked("A red circle.", "dog"),
-        asked("A red circle.", "dog", "A star and a dog."),
-        asked("A star.", "dog"),
-    ]
+    questions = [asked("A red circle.", "dog"), asked("A red circle.", "dog", "A star and a dog.")]
+    questions.append(asked("A star.", "dog"))
     honest, *believed = means(GullibleStudent("a star").rate(questions))
     assert honest < 2
     assert believed == [5, 5]
@@ -58,8 +55,7 @@ def test_a_run_has_its_figures(tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
     cascade.add_arguments(parser)
     given = f"--start {tmp_path} --seeds 0 --students honest --steps 2 --batch 16".split()
-    (one,) = cascade.measure(parser.parse_args([*given, "--audit", "0.5", "--pictures", "0"]))[
-        "runs"
-    ]
+    arguments = parser.parse_args([*given, "--audit", "0.5", "--pictures", "0"])
+    (one,) = cascade.measure(arguments)["runs"]
     assert (one["student"], one["seed"], one["falls"], len(one["steps"])) == ("honest", 0, None, 2)
     assert 0 <= one["best"] <= 1

@@ -2,18 +2,12 @@
 
 import json
 import math
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from experiments.benchmark import ahead, command, requests
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> None:
-    monkeypatch.setattr(sys, "argv", ["benchmark.py", *map(str, arguments)])
-    command.main()
+from experiments.benchmark import ahead, requests
+from tests.support.numbers import numbers_of
 
 
 def step(**seconds: float) -> dict[str, float]:
@@ -30,39 +24,22 @@ def test_ahead_a_step_takes_as_long_as_its_slowest_part() -> None:
 
 
 def test_by_group_the_judge_begins_before_the_last_completion() -> None:
-    """By batch steps end at 21, 31 and 42, as the third batch is begun after 21; by group at 12, 22
-    and 32.
-    """
+    """By batch steps end at 21, 31 and 42; by group at 12, 22 and 32."""
     steps = [step(decode=10, judge=10, train=1)] * 3
     assert ahead.ahead(steps, 1) == pytest.approx(10.5)
     assert ahead.ahead(steps, 10) == pytest.approx(10)
 
 
-def test_ahead_reads_a_runs_phases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ahead_reads_a_runs_phases(tmp_path: Path) -> None:
     lines = [{f"seconds/{phase}": seconds for phase in ahead.PHASES} for seconds in (1.0, 3.0)]
-    (tmp_path / "metrics.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in [*lines, {"loss": 1}])
-    )
-    settings = ("--variation", 0, "--groups", 4, "--batch", 2)
-    run(
-        monkeypatch,
-        "ahead",
-        "--metrics",
-        tmp_path / "metrics.jsonl",
-        *settings,
-        "--json",
-        tmp_path / "ahead.json",
-    )
-    numbers = json.loads((tmp_path / "ahead.json").read_text())
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"loss": 1}]))
+    words = f"ahead --metrics {path} --variation 0 --groups 4 --batch 2"
+    numbers = numbers_of(tmp_path, "benchmark", *words.split())
     assert numbers["seconds"] == dict.fromkeys(ahead.PHASES, 2.0)
     assert numbers["ways"]["in turn on the same GPUs"] == pytest.approx(14)
     assert numbers["ways"]["the judge on its own GPUs"] == pytest.approx(8)
     assert 0.8 < numbers["credit"]["r"] < 1
-    (tmp_path / "metrics.jsonl").write_text('{"loss": 1}\n')
-    with pytest.raises(SystemExit, match="has no seconds/train"):
-        run(monkeypatch, "ahead", "--metrics", tmp_path / "metrics.jsonl")
-    with pytest.raises(SystemExit, match=r"knows push, .*, got jugde"):
-        run(monkeypatch, "ahead", "--seconds", "jugde=3")
 
 
 def test_questions_of_one_text_are_turns_of_one_chat() -> None:
@@ -70,11 +47,8 @@ def test_questions_of_one_text_are_turns_of_one_chat() -> None:
     chats = requests.turns(contents)
     assert [len(chat) for chat in chats] == [1, 3]
     assert chats[0][0]["content"] == contents[0]
-    assert [message["content"] for message in chats[1]] == [
-        contents[0],
-        requests.FILLER,
-        "Is it red?",
-    ]
+    expected = [contents[0], requests.FILLER, "Is it red?"]
+    assert [message["content"] for message in chats[1]] == expected
     assert requests.uncached([[1, 2, 3], [1, 2, 4], [5]]) == 3 + 1 + 1
 
 

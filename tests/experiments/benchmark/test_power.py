@@ -9,30 +9,22 @@ from spanreward.rewards.comparison.crossed import crossed_estimate
 
 @pytest.mark.parametrize(("effect", "count"), [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_the_usual_effects_need_what_tables_say(effect: float, count: int) -> None:
-    """Paired t test, two-sided, 5 %, power 80 %: Cohen's small, medium and large effects (G*Power's
-    figures). They are for prompts alone: nothing differs between seeds.
-    """
+    """Paired t test, 5 %, power 80 %: Cohen's effects (G*Power's figures), for prompts alone."""
     spreads = Spreads(prompts=1.0, seeds=0.0, rest=0.0)
     assert needed(spreads, effect, seeds=2) == needed(spreads, -effect, seeds=2) == count
     assert power(spreads, effect, 2, count) >= 0.8 > power(spreads, effect, 2, count - 1)
 
 
 def test_prompts_and_seeds_together_by_simulation() -> None:
-    """Of 600 comparisons planned for 80 %, 76 to 84 % find the difference, by the interval that
-    decides.
-    """
+    """Of 600 comparisons planned for 80 %, 76 to 84 % find the difference."""
     spreads, rng = Spreads(prompts=0.04, seeds=0.0004, rest=0.02), np.random.default_rng(0)
     count = needed(spreads, 0.05, seeds=5)
     assert count is not None
     assert power(spreads, 0.05, 5, count) >= 0.8 > power(spreads, 0.05, 5, count - 1)
     found = 0
     for _ in range(600):
-        drawn = (
-            0.05
-            + rng.normal(0, 0.02, (5, 1))
-            + rng.normal(0, 0.2, (1, count))
-            + rng.normal(0, 0.02**0.5, (5, count))
-        )
+        drawn = 0.05 + rng.normal(0, 0.02, (5, 1)) + rng.normal(0, 0.2, (1, count))
+        drawn += rng.normal(0, 0.02**0.5, (5, count))
         interval = crossed_estimate(drawn)
         assert interval is not None
         found += interval.low > 0
@@ -48,9 +40,8 @@ def test_no_number_of_prompts_makes_up_for_few_seeds() -> None:
 
 def test_variances_are_found_again() -> None:
     rng = np.random.default_rng(1)
-    drawn = (
-        rng.normal(0, 0.1, (40, 1)) + rng.normal(0, 0.2, (1, 4000)) + rng.normal(0, 0.3, (40, 4000))
-    )
+    drawn = rng.normal(0, 0.1, (40, 1)) + rng.normal(0, 0.2, (1, 4000))
+    drawn += rng.normal(0, 0.3, (40, 4000))
     spreads = spreads_of(drawn)
     assert spreads.prompts == pytest.approx(0.04, rel=0.1)
     assert spreads.seeds == pytest.approx(0.01, rel=0.5)

@@ -1,6 +1,4 @@
-"""soak, kills and fuzz: what each says of a leak, of a difference and of a reward that breaks, by
-hand.
-"""
+"""soak, kills and fuzz: what each says of a leak, a difference and a reward that breaks."""
 
 import json
 import os
@@ -8,18 +6,16 @@ import sqlite3
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.benchmark import kills
 from experiments.benchmark.fuzz import LONG, PLAIN, fuzz
-from experiments.benchmark.kills import Run, launcher, marked
+from experiments.benchmark.kills import launcher, marked
 from experiments.benchmark.kills_compare import compare
-from experiments.benchmark.soak import family, growth, kill, limits, read_work
+from experiments.benchmark.soak import growth, kill, limits, read_work
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
 from spanreward.rewards.harmonic.prompts import load_harmonic_prompts as harmonic_prompts
 from spanreward.rewards.judges.cache.store import Store
@@ -27,46 +23,43 @@ from spanreward.rewards.lave.prompts import load_lave_prompts as lave_prompts
 from spanreward.rewards.pairwise.ranking import read_ranking
 from spanreward.rewards.posh.prompts import load_prompts as posh_prompts
 from spanreward.rewards.reward.reward import Reward
-from tests.support.command import experiments
+from tests.support.numbers import numbers_of
 
 
 def looks(**each: Any) -> list[dict[str, float]]:
     """Twenty looks, ten seconds apart; each: a number, or by how much it grows a look."""
     steady = {"memory": 1e8, "threads": 4.0, "files": 9.0, "processes": 1.0}
-    return [
-        {name: first + at * each.get(name, 0.0) for name, first in steady.items()}
-        | {"seconds": 10.0 * at, "cpu": at * (5.0 + each.get("cpu", 0.0) * at), "lines": float(at)}
-        for at in range(20)
-    ]
+    found = []
+    for at in range(20):
+        look = {name: first + at * each.get(name, 0.0) for name, first in steady.items()}
+        look |= {"seconds": 10.0 * at, "cpu": at * (5.0 + each.get("cpu", 0.0) * at)}
+        found.append({**look, "lines": float(at)})
+    return found
 
 
 def held(samples: list[dict[str, float]]) -> dict[str, bool]:
-    return limits(
-        {**growth(samples, warm_up=0.2), "exit_code": 0, "left": 0}, megabytes=100, slower=0.2
-    )
-
-
-def test_what_stays_as_it_is_holds() -> None:
-    assert all(held(looks()).values())
+    found = {**growth(samples, warm_up=0.2), "exit_code": 0, "left": 0}
+    return limits(found, megabytes=100, slower=0.2)
 
 
 @pytest.mark.parametrize(
-    ("part", "rise"), [("memory", 1e7), ("threads", 1.0), ("files", 0.2), ("processes", 1.0)]
+    ("part", "rise", "broken"),
+    [
+        ("memory", 0.0, []),
+        ("memory", 1e7, ["memory"]),
+        ("threads", 1.0, ["threads"]),
+        ("files", 0.2, ["files"]),
+        ("processes", 1.0, ["processes"]),
+        ("cpu", 0.5, ["time"]),
+    ],
 )
-def test_what_grows_does_not(part: str, rise: float) -> None:
+def test_what_grows_or_gets_slower_does_not_hold(part: str, rise: float, broken: list[str]) -> None:
     found = held(looks(**{part: rise}))
-    assert [name for name, holds in found.items() if not holds] == [part]
-
-
-def test_steps_that_get_slower_do_not_hold() -> None:
-    found = held(looks(cpu=0.5))
-    assert [name for name, holds in found.items() if not holds] == ["time"]
+    assert [name for name, holds in found.items() if not holds] == broken
 
 
 def test_steps_that_are_more_work_hold_by_their_work(tmp_path: Path) -> None:
-    """Each step costs a second more than the one before and is a tenth of a unit more work: ten
-    seconds a unit.
-    """
+    """Each step costs a second more and is a tenth of a unit more work: ten seconds a unit."""
     path = tmp_path / "metrics.jsonl"
     lines = [{"step": at, "tokens": 10.0 + 2.0 * at} for at in range(19)] + [{"train_runtime": 1.0}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -93,14 +86,10 @@ def run(folder: Path, name: str, score: float = 0.5, steps: tuple[int, ...] = (1
     output = folder / name
     output.mkdir()
     (output / "model.safetensors").write_bytes(b"weights")
-    lines = [
-        {"step": step, "reward": score, "step_time": 3.0, "judge/questions": len(name)}
-        for step in steps
-    ]
-    (output / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (output / "verdicts.jsonl").write_text(
-        "".join(json.dumps({"step": step, "id": "a"}) + "\n" for step in steps)
-    )
+    line = {"reward": score, "step_time": 3.0, "judge/questions": len(name)}
+    for file, one in (("metrics", line), ("verdicts", {"id": "a"})):
+        text = "".join(json.dumps({"step": step, **one}) + "\n" for step in steps)
+        (output / f"{file}.jsonl").write_text(text)
     return output
 
 
@@ -124,13 +113,8 @@ def test_equal_runs_have_no_differences_and_others_have_them_named(tmp_path: Pat
 def test_so_many_ranks_are_launched(processes: int) -> None:
     """`accelerate launch --cpu --num_processes 2` starts one."""
     command, environment = launcher(processes, None)
-    done = subprocess.run(
-        [*command, "-m", "this"],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    kept: dict[str, Any] = {"env": {**os.environ, **environment}, "capture_output": True}
+    done = subprocess.run([*command, "-m", "this"], **kept, text=True, check=True)
     assert done.stdout.count("Beautiful is better than ugly.") == processes
 
 
@@ -149,23 +133,14 @@ def test_a_damaged_cache_is_told(tmp_path: Path) -> None:
 
 
 def test_a_fuzzed_reward(tmp_path: Path) -> None:
-    path = tmp_path / "fuzz.json"
-    sizes = ["--cases", "3", "--metrics", "lave", "--lengths", "20", "400", "--json", path]
-    done = experiments("benchmark", "fuzz", *sizes)
-    assert done.code == 0, done.err
-    found = json.loads(path.read_text())["metrics"]["lave"]
+    words = "benchmark fuzz --cases 3 --metrics lave --lengths 20 400"
+    found = numbers_of(tmp_path, *words.split())["metrics"]["lave"]
     assert found["problem"] == ""
     assert found["exponents"].keys() == LONG.keys()
-    assert "first length is shorter" in experiments("benchmark", "fuzz", "--lengths", "9", "9").err
-    assert (
-        "there is no metric ['bleu']" in experiments("benchmark", "fuzz", "--metrics", "bleu").err
-    )
 
 
 class FailingReward(Reward):
-    """Fails with the status that it is made with, whatever the text or only where it is not fuzz's
-    plain one.
-    """
+    """Fails with its status, always or where the text is not fuzz's plain one."""
 
     columns = ()
 
@@ -182,7 +157,7 @@ class FailingReward(Reward):
     ("status", "always", "counted"),
     [(Status.UNPARSED, False, "unparsed"), (Status.ERROR, True, "row")],
 )
-def test_what_the_judge_or_the_row_is_to_blame_for_is_counted(
+def test_what_is_no_fault_of_a_reward_is_counted(
     status: Status, always: bool, counted: str
 ) -> None:
     found = fuzz(FailingReward(status, always), cases=70, seed=0)
@@ -215,48 +190,13 @@ def test_a_number_of_thousands_of_digits_ranks_nothing() -> None:
 def test_what_a_run_started_is_found_when_its_parents_are_gone() -> None:
     """Ranks of torchrun are in sessions of their own."""
     mark = "SPANREWARD_KILLS=found"
-    script = (
-        "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True, "
-        "stdout=-3, stderr=-3).pid)"
-    )
-    environment = {**os.environ, "SPANREWARD_KILLS": "found"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-    )
+    sleep = "['sleep', '60'], start_new_session=True, stdout=-3, stderr=-3"
+    script = f"import subprocess; print(subprocess.Popen({sleep}).pid)"
+    kept: dict[str, Any] = {"env": {**os.environ, "SPANREWARD_KILLS": "found"}}
+    kept |= {"capture_output": True, "text": True, "check": True}
+    done = subprocess.run([sys.executable, "-c", script], **kept)
     assert marked(mark) == [int(done.stdout)]
     assert marked(mark + "1") == []
     kill(int(done.stdout))
     while marked(mark):
         time.sleep(0.01)
-
-
-def test_a_run_ends_with_what_began_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when somebody presses Ctrl-C: launchers and ranks have sessions of their own."""
-    monkeypatch.setattr(
-        kills,
-        "launcher",
-        lambda processes, config: ([sys.executable, "-c", "import time; time.sleep(60)"], {}),
-    )
-    arguments = Namespace(processes=1, accelerate_config=None)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        Run(arguments, tmp_path / "a.yaml", [], tmp_path / "log") as run,
-    ):
-        raise KeyboardInterrupt
-    assert run.process.returncode is not None
-    assert marked(run.mark) == []
-
-
-def test_soak_that_is_ended_ends_its_command(tmp_path: Path) -> None:
-    seen = tmp_path / "seen.jsonl"
-    module = "experiments.benchmark.command"
-    endless = ["serve", "posh", "--judge", "match", "--port", "0"]
-    words = [*f"{sys.executable} -m {module} soak --every 0.1 --samples {seen}".split(), *endless]
-    child = subprocess.Popen(words)
-    while not seen.exists():
-        assert child.poll() is None
-        time.sleep(0.05)
-    (started,) = family(child.pid)[1:]
-    child.terminate()
-    assert child.wait(60) == 143
-    assert not Path(f"/proc/{started}").exists()

@@ -1,28 +1,17 @@
-"""`python -m experiments benchmark scale`: counts on groups that are known, and arithmetic by
-hand.
-"""
+"""`experiments benchmark scale`: counts on groups that are known, and arithmetic by hand."""
 
 import json
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from experiments.benchmark import command
+from experiments.benchmark import scale_trace as traces
 from experiments.benchmark.posh import Meter, computed, content, encoder
 from experiments.benchmark.scale import calibrated, placements, rates_of
-from experiments.benchmark.scale_trace import (
-    BLOCK,
-    as_it_is,
-    make_groups,
-    shared,
-    trace_of,
-    waves_of,
-)
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.training.plan.memory import size_by_name
 from spanreward.training.recipe import RewardPart, load_recipe
+from tests.support.numbers import numbers_of
 from tests.support.paths import ROOT
 from tests.support.tokenizer import tokenizer
 
@@ -38,110 +27,69 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def scale(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: Any
-) -> dict[str, Any]:
-    monkeypatch.setattr(sys, "argv", ["python -m experiments benchmark", "scale", *map(str, words)])
-    command.main()
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
 def test_groups_are_as_long_and_as_many_as_asked() -> None:
-    groups = make_groups(prompts=2, group=5, words=60, references=3)
+    groups = traces.make_groups(prompts=2, group=5, words=60, references=3)
     assert [len(group) for group in groups] == [5, 5]
-    for sample in [sample for group in groups for sample in group]:
+    for sample in (*groups[0], *groups[1]):
         assert 35 <= len(sample.completion.split()) <= 100
         assert all(50 <= len(text.split()) <= 100 for text in sample.references)
         assert sample.answers
         assert sample.criteria
         assert sample.anchor
     assert len({sample.completion for sample in groups[0]}) == 5
-    assert groups == make_groups(prompts=2, group=5, words=60, references=3)
+    assert groups == traces.make_groups(prompts=2, group=5, words=60, references=3)
     assert groups[0][0].references != groups[1][0].references
 
 
 def test_a_trace_counts_what_the_reward_asks(model: str) -> None:
-    trace = trace_of(POSH, references=1, prompts=2, group=3, words=25, encode=encoder(model))
+    trace = traces.trace_of(POSH, references=1, prompts=2, group=3, words=25, encode=encoder(model))
     meter = Meter(MatchJudge())
-    for number, samples in enumerate(make_groups(2, 3, 25, 1)):
+    for number, samples in enumerate(traces.make_groups(2, 3, 25, 1)):
         meter.asked.clear()
         PoshReward(meter).assess(samples)
-        different = {content(question) for wave in meter.asked for question in wave}
+        different = {content(question): question for wave in meter.asked for question in wave}
         assert trace.questions[number] == len(different)
-        assert trace.tokens[number] == sum(
-            len(encoder(model)(q)) for q in {content(q): q for w in meter.asked for q in w}.values()
-        )
-        assert trace.computed[number] == sum(computed(meter.asked, encoder(model), BLOCK))
+        tokens = sum(len(encoder(model)(question)) for question in different.values())
+        assert trace.tokens[number] == tokens
+        assert trace.computed[number] == sum(computed(meter.asked, encoder(model), traces.BLOCK))
     assert trace.writes == (0, 0)
-    written = trace_of(
-        RewardPart(metric="lave"), references=1, prompts=1, group=4, words=25, encode=encoder(model)
-    )
+    lave, sizes = RewardPart(metric="lave"), {"prompts": 1, "group": 4, "words": 25}
+    written = traces.trace_of(lave, references=1, **sizes, encode=encoder(model))
     assert written.writes == written.questions > (0,)
 
 
 def test_no_two_prompts_share_a_question(model: str) -> None:
-    groups = make_groups(3, 4, 25, 1)
-    together, _ = waves_of(POSH, [sample for group in groups for sample in group], encoder(model))
-    trace = trace_of(POSH, references=1, prompts=3, group=4, words=25, encode=encoder(model))
+    groups = traces.make_groups(3, 4, 25, 1)
+    together, _ = traces.waves_of(
+        POSH, [sample for group in groups for sample in group], encoder(model)
+    )
+    trace = traces.trace_of(POSH, references=1, prompts=3, group=4, words=25, encode=encoder(model))
     assert sum(map(len, together)) == sum(trace.questions)
 
 
 def test_what_servers_compute_together_by_hand() -> None:
-    # Two texts of 32 tokens with two questions of one block each; the first block of both texts is
-    # the same.
+    # two texts of 32 tokens with two questions of one block each; their first block is the same
     first, second = tuple(range(32)), (*range(16), *range(100, 116))
     wave = sorted((*text, *range(end, end + 16)) for text in (first, second) for end in (200, 300))
-    assert (
-        shared([wave], 1, dealt=False) == sum(computed([wave], as_it_is, 16)) == 48 + 16 + 32 + 16
-    )
-    assert shared([wave], 2, dealt=False) == (48 + 16) + (48 + 16)  # a text each
-    assert shared([wave], 2, dealt=True) == 2 * (48 + 32)  # both texts at both
+    assert traces.shared([wave], 1, dealt=False) == 48 + 16 + 32 + 16
+    assert sum(computed([wave], traces.as_it_is, 16)) == 48 + 16 + 32 + 16
+    assert traces.shared([wave], 2, dealt=False) == (48 + 16) + (48 + 16)  # a text each
+    assert traces.shared([wave], 2, dealt=True) == 2 * (48 + 32)  # both texts at both
 
 
-def test_the_command_prints_and_writes_what_grows_how(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], model: str, tmp_path: Path
-) -> None:
-    sizes = [
-        "--prompts",
-        1,
-        4,
-        "--group-sizes",
-        2,
-        4,
-        "--words",
-        12,
-        40,
-        "--gpus",
-        1,
-        16,
-        "--traced",
-        1,
-    ]
-    found = scale(
-        monkeypatch,
-        capsys,
-        SCENES,
-        *sizes,
-        "--tokens",
-        model,
-        "--json",
-        tmp_path / "out" / "scale.json",
-    )
-    assert found == json.loads((tmp_path / "out" / "scale.json").read_text())
-    rows = {
-        (row["reward"], row["prompts"], row["group"], row["words"]): row for row in found["asked"]
-    }
+def test_the_command_says_what_grows_how(model: str, tmp_path: Path) -> None:
+    sizes = "--prompts 1 4 --group-sizes 2 4 --words 12 40 --gpus 1 16 --traced 1"
+    words = ("benchmark", "scale", SCENES, *sizes.split(), "--tokens", model)
+    found = numbers_of(tmp_path, *words)
+    keys = ("reward", "prompts", "group", "words")
+    rows = {tuple(row[key] for key in keys): row for row in found["asked"]}
     assert {name for name, *_ in rows} == {"posh", "lave", "harmonic"}
     assert len(rows) == 3 * 2 * 2 * 2
-    for (reward, _, group, words), row in rows.items():
+    for (reward, _, group, size), row in rows.items():
         assert row["questions"] == row["prompts"] * row["questions_of_traced"][0]
         assert row["computed"] == row["prompts"] * row["computed_of_traced"][0] <= row["tokens"]
-        if reward == "posh":
-            assert row["questions"] < rows["posh", row["prompts"], 4, 40]["questions"] or (
-                group,
-                words,
-            ) == (4, 40)
+        if reward == "posh" and (group, size) != (4, 40):
+            assert row["questions"] < rows["posh", row["prompts"], 4, 40]["questions"]
     one, *_, eight = found["servers"]
     assert one["stretches"] == one["dealt"] <= eight["stretches"] < eight["dealt"]
     assert not any("peaks" in row for row in found["placements"])  # it trains on the CPU
@@ -154,11 +102,8 @@ def test_placements_are_those_of_the_dry_run_and_seconds_by_hand() -> None:
     found = {(row["gpus"], row["placement"]): row for row in rows}
     assert found.keys() == {(gpus, where) for gpus in (8, 16) for where in ("per_rank", "server")}
     seconds = {key: row["judging_seconds"] for key, row in found.items()}
-    assert (seconds[8, "per_rank"], seconds[16, "per_rank"], seconds[8, "server"]) == (
-        10.0,
-        5.0,
-        80.0,
-    )
+    expected = (10.0, 5.0, 80.0)
+    assert (seconds[8, "per_rank"], seconds[16, "per_rank"], seconds[8, "server"]) == expected
     # as docs/evidence/cost.md has it, of --dry-run
     assert round(found[8, "per_rank"]["peaks"]["judging"]) == 58
     assert found[8, "server"]["main_memory"] == 0
@@ -171,45 +116,10 @@ def test_a_rate_is_measured_or_given(tmp_path: Path) -> None:
     small, large, tiny = (size.parameters for size in sizes.values() if size is not None)
     models = ["Qwen/Qwen3-8B", "Qwen/Qwen3-14B"]
     assert rates_of(models, None, None) == dict.fromkeys(models)
-    assert rates_of(models, 500.0, None) == {
-        models[0]: 500.0,
-        models[1]: pytest.approx(500 * small / large),
-    }
-    lines = [{"what": "match", "computed": 0}]
-    lines.append(
-        {"what": "vllm:smollm2", "computed": 3000, "seconds_per_question": 0.5, "questions": 20}
-    )
-    (tmp_path / "judge.json").write_text(json.dumps({"lines": lines}))
-    assert calibrated(tmp_path / "judge.json") == 300 * tiny
-    assert rates_of(models, None, tmp_path / "judge.json")[models[0]] == pytest.approx(
-        300 * tiny / small
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([SCENES, "--traced", 0], "must be 1 or more, got 0"),
-        (
-            [SCENES, "--judges", "nobody/knows"],
-            "the size of the judge nobody/knows is not known here",
-        ),
-        ([ROOT / "recipes" / "quickstart" / "scenes-sft.yaml"], "is SFT, which asks no judge"),
-        ([SCENES, "data.cuont=3"], "unknown recipe key"),
-        ([SCENES, "--calibration", "{}"], "has no line with tokens"),
-    ],
-)
-def test_what_a_user_gets_wrong_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    words: list[Any],
-    message: str,
-) -> None:
-    (tmp_path / "judge.json").write_text('{"lines": [{"what": "match", "computed": 0}]}')
-    with pytest.raises(SystemExit, match=message):
-        scale(
-            monkeypatch,
-            capsys,
-            *(tmp_path / "judge.json" if word == "{}" else word for word in words),
-        )
+    expected = [500.0, pytest.approx(500 * small / large)]
+    assert [rates_of(models, 500.0, None)[model] for model in models] == expected
+    line = {"what": "vllm:smollm2", "computed": 3000, "seconds_per_question": 0.5, "questions": 20}
+    path = tmp_path / "judge.json"
+    path.write_text(json.dumps({"lines": [{"what": "match", "computed": 0}, line]}))
+    assert calibrated(path) == 300 * tiny
+    assert rates_of(models, None, path)[models[0]] == pytest.approx(300 * tiny / small)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.benchmark.overlap import common_seconds, measure as measure_overlap, summary
+from experiments.benchmark.overlap import common_seconds, summary
 from experiments.benchmark.step import measure, pairs_of_length
 from tests.support.tokenizer import tokenizer
 
@@ -39,10 +39,8 @@ def test_a_step_is_counted_and_equal_steps_have_equal_hashes(arguments: Namespac
 
 
 def test_longer_texts_are_made_of_those_of_the_file(arguments: Namespace) -> None:
-    assert pairs_of_length(PAIRS, 10)[1] == (
-        "Two dogs sleep on a bench. A man rides a",
-        "A dog sleeps on a bench near a tree. A",
-    )
+    longer = ("Two dogs sleep on a bench. A man rides a", "A dog sleeps on a bench near a tree. A")
+    assert pairs_of_length(PAIRS, 10)[1] == longer
     arguments.words = 15
     assert measure(arguments)["words"] == {"completion": 15.0, "reference": 15.0}
     arguments.words = 0
@@ -62,8 +60,3 @@ def test_what_is_serial_by_hand() -> None:
     assert numbers["work"] == pytest.approx({"parse": 3.0, "encode": 3.0, "judge": 6.0})
     assert numbers["beside_judge"] == pytest.approx({"parse": 2.0, "encode": 2.0})
     assert numbers["serial"] == pytest.approx({"parse": 1.0, "encode": 1.0, "rest": 2.0})
-
-
-def test_overlap_wants_an_engine(arguments: Namespace) -> None:
-    with pytest.raises(ValueError, match="must be vllm:MODEL, got match"):
-        measure_overlap(arguments)

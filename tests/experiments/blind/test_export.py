@@ -1,10 +1,9 @@
-"""What people are handed: pairs mirrored, texts as they are, and nothing that tells the sides
-apart.
-"""
+"""What people are handed: pairs mirrored, texts as they are, and nothing that tells the sides."""
 
 import base64
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,7 +17,7 @@ from experiments.blind.questions import ANSWERS, QUESTIONS
 from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.rewards.rows.sample import read_sample
 from spanreward.training.evaluation.answers.same_row import ROW_KEY
-from tests.support.blind import IDS, comparison
+from tests.support.blind import IDS, comparison, lines
 
 HOSTILE = '</Text><script>alert(1)</script> "$image" &amp; \u202e {"pair": "x"} 😀'
 
@@ -58,31 +57,29 @@ def test_pairs_are_mirrored_and_blind(tmp_path: Path) -> None:
     assert json.loads(key_of(output).read_text()) == key
 
 
-def test_label_studio_gets_the_same_with_pictures_in_the_tasks(tmp_path: Path) -> None:
-    output = tmp_path / "blind"
-    export(comparison(tmp_path / "comparison", two), ("dapo", "sft"), 3, output)
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    export(comparison(tmp_path / "comparison", two), ("dapo", "sft"), 3, tmp_path / "blind")
+    return tmp_path / "blind"
+
+
+def test_label_studio_gets_the_same_with_pictures_in_the_tasks(output: Path) -> None:
     tasks = json.loads((output / "tasks.json").read_text())
     plain = [json.loads(line) for line in (output / "tasks.jsonl").read_text().splitlines()]
     for task, row in zip(tasks, plain, strict=True):
         data = task["data"]
-        assert {name: data[name] for name in ("pair", "text1", "text2", "reference")} == {
-            name: row[name] for name in ("pair", "text1", "text2", "reference")
-        }
+        for name in ("pair", "text1", "text2", "reference"):
+            assert data[name] == row[name]
         start, content = data["image"].split(",")
         assert start == "data:image/png;base64"
         assert Image.open(io.BytesIO(base64.b64decode(content))).size == (64, 64)
 
 
-def test_the_interface_has_the_tasks_keys_and_no_text_of_theirs(tmp_path: Path) -> None:
-    output = tmp_path / "blind"
-    export(comparison(tmp_path / "comparison", two), ("dapo", "sft"), 3, output)
+def test_the_interface_has_the_tasks_keys_and_no_text_of_theirs(output: Path) -> None:
     view = ElementTree.fromstring((output / "labelling.xml").read_text())
     values = {element.get("value") for tag in ("Image", "Text") for element in view.iter(tag)}
     assert values == {"$image", "$request", "$reference", "$text1", "$text2"}
-    choices = {
-        element.get("name"): [one.get("value") for one in element]
-        for element in view.iter("Choices")
-    }
+    choices = {one.get("name"): [each.get("value") for each in one] for one in view.iter("Choices")}
     assert choices == {name: list(ANSWERS) for name in QUESTIONS}
     names = {element.get("name") for element in view.iter("Text")}
     assert {element.get("toName") for element in view.iter("Choices")} <= names
@@ -102,18 +99,15 @@ def test_texts_only(tmp_path: Path) -> None:
 
 def test_the_same_seed_draws_the_same(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two)
-    keys = [
-        export(folder, ("dapo", "sft"), 4, tmp_path / f"blind{n}", seed)["tasks"]
-        for n, seed in enumerate((0, 0, 1))
-    ]
-    assert keys[0] == keys[1]
-    assert keys[0] != keys[2]
+    keys = []
+    for number, seed in enumerate((0, 0, 1)):
+        keys.append(export(folder, ("dapo", "sft"), 4, tmp_path / f"{number}", seed)["tasks"])
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_equal_texts_are_not_asked_about(tmp_path: Path) -> None:
-    folder = comparison(
-        tmp_path / "comparison", lambda name, seed: ("a", "b") if name in IDS[:2] else ("a", "a")
-    )
+    unlike = dict.fromkeys(IDS[:2], "b")
+    folder = comparison(tmp_path / "comparison", lambda name, _: ("a", unlike.get(name, "a")))
     key = export(folder, ("dapo", "sft"), 5, tmp_path / "blind")
     assert {task["id"] for task in key["tasks"].values()} == set(IDS[:2])
     alike = comparison(tmp_path / "alike", lambda name, seed: ("a", "a"))
@@ -126,9 +120,7 @@ def test_of_two_runs_of_one_seed_the_first_is_shown(tmp_path: Path) -> None:
     path = folder / "completions.jsonl"
     first = [json.loads(line) for line in path.read_text().splitlines()]
     again = [{**row, "run": 2, "completion": "Of another environment."} for row in first]
-    path.write_text(
-        "".join(json.dumps(row) + "\n" for row in [*({**row, "run": 1} for row in first), *again])
-    )
+    lines(path, [*({**row, "run": 1} for row in first), *again])
     found = read_answered(folder, ("dapo", "sft"))
     assert [pair.texts for pair in found] == [two(name, 0) for name in IDS]
 
@@ -136,50 +128,36 @@ def test_of_two_runs_of_one_seed_the_first_is_shown(tmp_path: Path) -> None:
 def test_rows_that_have_changed_since_they_were_answered_are_refused(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two)
     path = folder / "completions.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    rows = {
-        row["id"]: row
-        for row in compared_prompts(json.loads((folder / "results.json").read_text())).rows
-    }
-    marks = {
-        name: sample_fingerprint(read_sample(row, "", row["prompt"])) for name, row in rows.items()
-    }
-    path.write_text(
-        "".join(json.dumps(line | {ROW_KEY: marks[line["id"]]}) + "\n" for line in lines)
-    )
+    answers = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = compared_prompts(json.loads((folder / "results.json").read_text())).rows
+    marks = {row["id"]: sample_fingerprint(read_sample(row, "", row["prompt"])) for row in rows}
+    lines(path, [{**answer, ROW_KEY: marks[answer["id"]]} for answer in answers])
     export(folder, ("dapo", "sft"), 3, tmp_path / "blind")
-    path.write_text("".join(json.dumps(line | {ROW_KEY: marks[IDS[0]]}) + "\n" for line in lines))
+    lines(path, [{**answer, ROW_KEY: marks[IDS[0]]} for answer in answers])
     with pytest.raises(ValueError, match="the row '2' has changed"):
         export(folder, ("dapo", "sft"), 3, tmp_path / "other")
-    path.write_text("".join(json.dumps(line | {ROW_KEY: line["model"]}) + "\n" for line in lines))
+    lines(path, [{**answer, ROW_KEY: answer["model"]} for answer in answers])
     with pytest.raises(ValueError, match=r"another row under .* '1'"):
         read_answered(folder, ("dapo", "sft"))
 
 
-def test_what_cannot_be_exported_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kept", "sentence"),
+    [
+        ([*range(16), 0], r"line 17 .* '1', seed 0, of 'dapo'"),
+        (range(15), "1 rows have one only"),
+    ],
+)
+def test_answers_that_are_twice_or_missing_are_refused(
+    tmp_path: Path, kept: Sequence[int], sentence: str
+) -> None:
     folder = comparison(tmp_path / "comparison", two)
-    output = tmp_path / "blind"
-    for sides, count, sentence in (
-        (("dapo", "base"), 3, "no side 'base': it has 'dapo', 'sft'"),
-        (("dapo", "dapo"), 3, "two different sides"),
-        (("dapo", "sft"), 0, "--count .* got 0"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            export(folder, sides, count, output)
-        assert not output.exists()
-    with pytest.raises(FileNotFoundError, match="`spanreward compare`"):
-        export(tmp_path, ("dapo", "sft"), 3, output)
-    export(folder, ("dapo", "sft"), 3, output)
+    rows = (folder / "completions.jsonl").read_text().splitlines()
+    (folder / "completions.jsonl").write_text("\n".join(rows[number] for number in kept))
+    with pytest.raises(ValueError, match=sentence):
+        read_answered(folder, ("dapo", "sft"))
+
+
+def test_what_people_work_on_is_not_overwritten(output: Path) -> None:
     with pytest.raises(ValueError, match="is there already"):
-        export(folder, ("dapo", "sft"), 3, output)
-    path = folder / "completions.jsonl"
-    rows = path.read_text().splitlines()
-    path.write_text("\n".join([*rows, rows[0]]))
-    with pytest.raises(ValueError, match=r"line 17 .* '1', seed 0, of 'dapo'"):
-        read_answered(folder, ("dapo", "sft"))
-    path.write_text("\n".join(rows[:-1]))
-    with pytest.raises(ValueError, match="1 rows have one only"):
-        read_answered(folder, ("dapo", "sft"))
-    path.write_text(json.dumps({"model": "dapo"}))
-    with pytest.raises(ValueError, match="line 1 needs model, seed"):
-        read_answered(folder, ("dapo", "sft"))
+        export(output.parent / "comparison", ("dapo", "sft"), 3, output)

@@ -1,6 +1,4 @@
-"""People's answers: the same from every form of file, measured by hand, and files that were
-edited.
-"""
+"""People's answers: the same from every form of file, by hand, and files that were edited."""
 
 import json
 import random
@@ -17,6 +15,7 @@ from experiments.blind.export import export, key_of
 from experiments.blind.results import measure
 from tests.support.blind import IDS, comparison, filled, label_studio, lines
 from tests.support.command import experiments
+from tests.support.numbers import measured
 
 SIDES = ("dapo", "sft")
 
@@ -26,15 +25,10 @@ def two(name: str, seed: int) -> tuple[str, str]:
 
 
 def lengths(name: str, seed: int) -> tuple[dict[str, float | None], dict[str, float | None]]:
-    """A metric that prefers dapo in the first six rows, one that never decides, and one that
-    fails.
-    """
+    """Metrics: one prefers dapo in six rows, one never decides, one fails."""
     better = name in IDS[:6]
-    return {"good": float(better), "same": 1.0, "dead": None}, {
-        "good": float(not better),
-        "same": 1.0,
-        "dead": 1.0,
-    }
+    sft: dict[str, float | None] = {"good": float(not better), "same": 1.0, "dead": 1.0}
+    return {"good": float(better), "same": 1.0, "dead": None}, sft
 
 
 def likes_dapo(text1: str, text2: str, question: str) -> int:
@@ -57,16 +51,10 @@ def test_the_same_answers_from_every_form_of_file(tmp_path: Path) -> None:
     minimal = [{**row, "annotator": row["rater"]} for row in rows]
     for row in minimal:
         del row["rater"]
-    (tmp_path / "full.json").write_text(json.dumps(label_studio(rows)))
-    (tmp_path / "minimal.json").write_text(json.dumps(minimal))
-    files = (
-        lines(tmp_path / "plain.jsonl", rows),
-        tmp_path / "full.json",
-        tmp_path / "minimal.json",
-    )
-    found = [read_answers(path, key) for path in files]
-    assert found[0] == found[1] == found[2]
-    answers, told = found[0]
+    answers, told = read_answers(lines(tmp_path / "plain.jsonl", rows), key)
+    for form in (label_studio(rows), minimal):
+        (tmp_path / "studio.json").write_text(json.dumps(form))
+        assert read_answers(tmp_path / "studio.json", key) == (answers, told)
     assert told == []
     assert len(answers) == 3 * 16
     assert {answer.preference for answer in answers if answer.prompt == IDS[0]} == {2, 0}
@@ -74,44 +62,27 @@ def test_the_same_answers_from_every_form_of_file(tmp_path: Path) -> None:
 
 def test_measured_by_hand(tmp_path: Path) -> None:
     folder, output = exported(tmp_path)
-    answers, _ = read_answers(
-        lines(tmp_path / "a.jsonl", filled(output, likes_dapo)), read_key(key_of(output))
-    )
+    path = lines(tmp_path / "a.jsonl", filled(output, likes_dapo))
+    answers, _ = read_answers(path, read_key(key_of(output)))
     results = measure(answers, read_answered(folder, SIDES))
     overall = results["questions"]["overall"]
     assert overall["preference"] == pytest.approx((6 * 2 - 2) / 8)
     assert overall["interval"]["low"] < 1.25 < overall["interval"]["high"]
-    assert (overall["win_rate"], overall["prompts"], overall["answers"], overall["raters"]) == (
-        0.75,
-        8,
-        16,
-        1,
-    )
-    assert overall["counts"] == {
-        "much_better": 12,
-        "slightly_better": 0,
-        "equal": 0,
-        "slightly_worse": 4,
-        "much_worse": 0,
-    }
+    assert (overall["win_rate"], overall["prompts"]) == (0.75, 8)
+    assert (overall["answers"], overall["raters"]) == (16, 1)
+    counts = {name: count for name, count in overall["counts"].items() if count}
+    assert counts == {"much_better": 12, "slightly_worse": 4}
     assert (overall["orders_agree"], overall["first_slot"], overall["alpha"]) == (1.0, 0.5, None)
     assert results["questions"]["omissions"]["preference"] == pytest.approx(-0.25)
     good = results["metrics"]["good"]
-    assert good["agreement"]["overall"] == {
-        "with_ties": 1.0,
-        "without_ties": 1.0,
-        "spearman": pytest.approx(1.0),
-        "pairs": 8,
-    }
+    wanted = {"with_ties": 1.0, "without_ties": 1.0, "spearman": pytest.approx(1.0), "pairs": 8}
+    assert good["agreement"]["overall"] == wanted
     assert good["agreement"]["omissions"]["with_ties"] == 0.25
     assert good["win_rate"] == 0.75
-    # people saw all
     assert good["note"].startswith("a correction needs 3")
     same, dead = results["metrics"]["same"], results["metrics"]["dead"]
-    assert (
-        same["agreement"]["overall"]["with_ties"],
-        same["agreement"]["overall"]["spearman"],
-    ) == (0.0, None)
+    assert same["agreement"]["overall"]["with_ties"] == 0.0
+    assert same["agreement"]["overall"]["spearman"] is None
     assert (dead["failed"], dead["win_rate"], dead["agreement"]["overall"]["pairs"]) == (8, None, 0)
 
 
@@ -124,25 +95,21 @@ def test_a_rater_who_chooses_a_slot_prefers_nobody(tmp_path: Path) -> None:
     assert (overall["orders_agree"], overall["first_slot"]) == (0.0, 1.0)
 
 
-def test_two_raters_who_agree_and_who_do_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("agree", [True, False])
+def test_two_raters_who_agree_and_who_do_not(tmp_path: Path, agree: bool) -> None:
     folder, output = exported(tmp_path)
-    key, answered = read_key(key_of(output)), read_answered(folder, SIDES)
-    ann = filled(output, likes_dapo)
-    for bob, alpha in (
-        (filled(output, likes_dapo, "bob"), pytest.approx(1.0)),
-        (filled(output, lambda *one: -likes_dapo(*one), "bob"), None),
-    ):
-        answers, _ = read_answers(lines(tmp_path / "a.jsonl", [*ann, *bob]), key)
-        overall = measure(answers, answered)["questions"]["overall"]
-        assert overall["raters"] == 2
-        assert overall["alpha"] == alpha if alpha is not None else overall["alpha"] < 0
+    rows = filled(output, likes_dapo)
+    rows += filled(output, lambda *one: likes_dapo(*one) * (1 if agree else -1), "bob")
+    answers, _ = read_answers(lines(tmp_path / "a.jsonl", rows), read_key(key_of(output)))
+    overall = measure(answers, read_answered(folder, SIDES))["questions"]["overall"]
+    assert overall["raters"] == 2
+    assert overall["alpha"] == pytest.approx(1.0) if agree else overall["alpha"] < 0
 
 
 def test_a_win_rate_is_corrected_by_people(tmp_path: Path) -> None:
     """Three hundred prompts, of a sixth of which both wrote the same. The metric always says dapo,
     people prefer it in 60 % of the others: the metric alone says .92, with people it is .5 + 5/6 *
-    .1.
-    """
+    .1."""
     generator = random.Random(0)
     ids = [f"row {number}" for number in range(300)]
     liked = {name: generator.random() < 0.6 for name in ids}
@@ -161,9 +128,8 @@ def test_a_win_rate_is_corrected_by_people(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", texts, scores, ids)
     output = tmp_path / "blind"
     export(folder, SIDES, 100, output, texts_only=True)
-    answers, _ = read_answers(
-        lines(tmp_path / "a.jsonl", filled(output, says)), read_key(key_of(output))
-    )
+    path = lines(tmp_path / "a.jsonl", filled(output, says))
+    answers, _ = read_answers(path, read_key(key_of(output)))
     judge = measure(answers, read_answered(folder, SIDES))["metrics"]["judge"]
     true = (sum(liked[name] for name in ids if ids.index(name) % 6) + 25) / 300
     assert judge["win_rate"] == pytest.approx(11 / 12)
@@ -176,39 +142,20 @@ def edit(rows: list[dict[str, Any]], **changes: Any) -> list[dict[str, Any]]:
     return [{**rows[0], **changes}, *rows[1:]]
 
 
-EDITS: dict[str, tuple[Callable[[list[dict[str, Any]]], list[Any]], str]] = {
-    "unknown pair": (lambda rows: edit(rows, pair="abc"), "line 1: .* no pair 'abc'"),
-    "no pair": (
-        lambda rows: edit(rows, pair=None),
-        "line 1 must be an object",
-    ),
-    "wrong label": (
-        lambda rows: edit(rows, overall="3 is better"),
-        "line 1: overall is answered '3 is better'; ",
-    ),
-    "number": (
-        lambda rows: edit(rows, mistakes=2),
-        "line 1: mistakes is answered 2",
-    ),
-    "twice": (lambda rows: [*rows, rows[0]], "line 17: rater 'ann'"),
-    "changed text": (lambda rows: edit(rows, text1="something else"), "line 1: text 1"),
-    "a list": (lambda rows: [[1], *rows], "task 1 must be an object"),
-    "empty": (
-        lambda rows: [
-            {**row, **dict.fromkeys(("mistakes", "omissions", "overall"))} for row in rows
-        ],
-        "fill in mistakes, omissions, overall",
-    ),
+Rows = list[dict[str, Any]]
+EDITS: dict[str, Callable[[Rows], Rows]] = {
+    "line 1: .* no pair 'abc'": lambda rows: edit(rows, pair="abc"),
+    "line 1: overall is answered '3 is better'": lambda rows: edit(rows, overall="3 is better"),
+    "line 1: mistakes is answered 2": lambda rows: edit(rows, mistakes=2),
+    "line 1: text 1": lambda rows: edit(rows, text1="something else"),
+    "line 17: rater 'ann'": lambda rows: [*rows, rows[0]],
 }
 
 
-@pytest.mark.parametrize("name", EDITS)
-def test_a_file_edited_by_hand_is_one_sentence(tmp_path: Path, name: str) -> None:
-    change, sentence = EDITS[name]
+@pytest.mark.parametrize("sentence", EDITS)
+def test_a_file_edited_by_hand_is_one_sentence(tmp_path: Path, sentence: str) -> None:
     _, output = exported(tmp_path)
-    path = lines(tmp_path / "a.jsonl", change(filled(output, likes_dapo)))
-    if name == "a list":
-        path.write_text(json.dumps(change(filled(output, likes_dapo))))
+    path = lines(tmp_path / "a.jsonl", EDITS[sentence](filled(output, likes_dapo)))
     done = experiments("blind", "import", path, "--key", key_of(output))
     assert done.code == 1
     assert re.search(sentence, done.err)
@@ -225,57 +172,19 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
     assert len(answers) == 3 * 13 - 1
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", "holds no answer to"),
-        (b"{", "line 1 is not JSON"),
-        (b"[{]", "a.json is not JSON"),
-        (b"\xff", "is not UTF-8 (byte 0)"),
-        (b'[{"annotations": []}]', "task 1 must hold the 'pair'"),
-        (
-            b'[{"annotations": [3, {"was_cancelled": true}], "data": {"pair": "x"}}]',
-            "holds no answer to",
-        ),
-    ],
-)
-def test_files_that_hold_no_answers(tmp_path: Path, content: bytes, sentence: str) -> None:
-    _, output = exported(tmp_path)
-    (tmp_path / "a.json").write_bytes(content)
-    with pytest.raises(ValueError, match="json") as error:
-        read_answers(tmp_path / "a.json", read_key(key_of(output)))
-    assert sentence in str(error.value)
-
-
-def test_keys_that_are_none(tmp_path: Path) -> None:
-    for content, sentence in (("{}", "is no key that"), ("{", "is not JSON")):
-        (tmp_path / "key.json").write_text(content)
-        with pytest.raises(ValueError, match=sentence):
-            read_key(tmp_path / "key.json")
-    with pytest.raises(ValueError, match="cannot be read"):
-        read_key(tmp_path / "nowhere.json")
-
-
 def test_the_command_from_export_to_numbers(tmp_path: Path) -> None:
     folder = comparison(tmp_path / "comparison", two, lengths)
     output = tmp_path / "blind"
-    done = experiments(
-        "blind", "export", folder, "--sides", "dapo", "sft", "--count", "9", "--output", output
-    )
+    words = f"blind export {folder} --sides dapo sft --count 9 --output {output}".split()
+    done = experiments(*words)
     assert done.code == 0, done.err
     assert "16 tasks, 8 pairs mirrored" in done.out
     assert "no 9 pairs" in done.out
     path = lines(tmp_path / "a.jsonl", filled(output, likes_dapo))
-    numbers = tmp_path / "numbers.json"
-    done = experiments("blind", "import", path, "--key", key_of(output), "--json", numbers)
-    assert done.code == 0, done.err
-    assert "1.25" in done.out
-    written = json.loads(numbers.read_text())
+    words = ["blind", "import", str(path), "--key", str(key_of(output))]
+    out, written = measured(tmp_path, *words)
+    assert "1.25" in out
     assert written["questions"]["overall"]["preference"] == 1.25
     folder.rename(tmp_path / "moved")
-    done = experiments("blind", "import", path, "--key", key_of(output))
-    assert done.code == 1
-    done = experiments(
-        "blind", "import", path, "--key", key_of(output), "--comparison", tmp_path / "moved"
-    )
-    assert done.code == 0, done.err
+    assert experiments(*words).code == 1
+    assert experiments(*words, "--comparison", tmp_path / "moved").code == 0

@@ -1,6 +1,4 @@
-"""A judge corrected by a few people, and raters' agreement: by simulation, by hand, and published
-examples.
-"""
+"""A judge corrected by a few people, and raters' agreement: by hand and published examples."""
 
 import numpy as np
 import pytest
@@ -13,16 +11,13 @@ from experiments.blind.reliability import krippendorff_alpha
     ("people", "rest", "agrees"), [(50, 500, 0.8), (50, 500, 0.55), (100, 2000, 0.9)]
 )
 def test_a_few_people_correct_a_biased_judge(people: int, rest: int, agrees: float) -> None:
-    """The judge is wrong on purpose, and always in one direction: alone it misses, corrected it
-    covers.
-    """
+    """The judge is wrong in one direction: alone it misses, corrected it covers."""
     rng = np.random.default_rng(5)
     covered, alone, width, of_people = 0, 0, 0.0, 0.0
     for _ in range(800):
         truth = rng.random(people + rest) < 0.6
-        judged = np.where(
-            rng.random(people + rest) < agrees, truth, rng.random(people + rest) < 0.9
-        )
+        right, guessed = rng.random(people + rest) < agrees, rng.random(people + rest) < 0.9
+        judged = np.where(right, truth, guessed)
         corrected = prediction_powered(truth[:people], judged[:people], judged[people:])
         covered += corrected.interval.low <= 0.6 <= corrected.interval.high
         naive = 1.96 * judged[people:].std() / rest**0.5

@@ -1,6 +1,4 @@
-"""CaprlReward: the score is how right a reader's answers are, and its words in the text get the
-credit.
-"""
+"""CaprlReward: the score is how right a reader's answers are; its words get the credit."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -58,22 +56,16 @@ def row(text: str = TEXT, asked: Any = ASKED, context: str | None = None) -> Sam
 
 
 def said(text: str, verdict: Any) -> list[tuple[str, float]]:
-    return [
-        (text[span.start : span.end], span.credit)
-        for span in verdict.spans
-        if span.kind == "answer"
-    ]
+    spans = [span for span in verdict.spans if span.kind == "answer"]
+    return [(text[span.start : span.end], span.credit) for span in spans]
 
 
 @pytest.mark.parametrize("judge", [WordJudge(), RefereeJudge({})], ids=["words", "referee"])
 def test_what_the_text_answers_is_right(judge: Judge) -> None:
-    verdict, silent, wrong, bare = CaprlReward(judge).assess(
-        [row(), row("A red star."), row("A blue star sits in the center."), row("It is nice.")]
-    )
-    assert (verdict.score, verdict.parts) == (
-        0.75,
-        {"right": 0.75, "answered": 0.75, "filler": 0.0},
-    )
+    texts = (TEXT, "A red star.", "A blue star sits in the center.", "It is nice.")
+    verdict, silent, wrong, bare = CaprlReward(judge).assess([row(text) for text in texts])
+    assert verdict.score == 0.75
+    assert verdict.parts == {"right": 0.75, "answered": 0.75, "filler": 0.0}
     assert said(TEXT, verdict) == [("red", 0.25), ("top left", 0.25)]
     assert (silent.score, silent.parts["answered"]) == (0.25, 0.25)
     assert (wrong.score, wrong.parts["answered"]) == (0.0, 0.5)
@@ -83,9 +75,7 @@ def test_what_the_text_answers_is_right(judge: Judge) -> None:
 
 def test_the_reader_sees_the_text_and_no_answer() -> None:
     judge = Reader()
-    CaprlReward(judge).assess(
-        [row('A "red" star.\nQuestion: none.'), row('A "red" star.\nQuestion: none.')]
-    )
+    CaprlReward(judge).assess([row('A "red" star.\nQuestion: none.')] * 2)
     written, rated = judge.asked
     assert len(written) == len(ASKED)  # equal questions once
     for question, (text, accepted) in zip(written, ASKED, strict=True):
@@ -100,12 +90,8 @@ def test_the_reader_sees_the_text_and_no_answer() -> None:
 
 def test_a_quiz_as_a_column() -> None:
     reward = CaprlReward(WordJudge())
-    asked = [
-        quiz(ASKED),
-        [{"question": "What color is the star?", "answers": "red"}],
-        None,
-        quiz([("Is it?", [])]),
-    ]
+    asked = [quiz(ASKED), [{"question": "What color is the star?", "answers": "red"}], None]
+    asked += [quiz([("Is it?", [])])]
     assert reward(["Describe it."] * 4, [TEXT] * 4, quiz=asked) == [0.75, 1.0, None, None]
     with pytest.raises(ValueError, match="the dataset column 'quiz'"):
         reward(["Describe it."], [TEXT], answers=[["red"]])
@@ -128,11 +114,8 @@ def test_a_judge_that_fails_gives_no_score(status: Status) -> None:
     failed, other, empty, lacking = CaprlReward(failing).assess(
         [row(), row(asked=ASKED[:1]), row(" "), row(asked=())]
     )
-    assert (failed.score, failed.status, failed.note) == (
-        None,
-        status,
-        "How many squares are there?: no",
-    )
+    expected = (None, status, "How many squares are there?: no")
+    assert (failed.score, failed.status, failed.note) == expected
     assert other.score == 1.0
     assert (empty.score, empty.status) == (0.0, Status.EMPTY)
     assert lacking.status is Status.NOT_APPLICABLE
@@ -145,9 +128,8 @@ def test_a_judge_that_fails_gives_no_score(status: Status) -> None:
     "reply", ["unanswerable", "Unanswerable.", "It is unanswerable", "", " .", "<unanswerable>"]
 )
 def test_no_answer_earns_nothing_even_where_people_had_none(reply: str) -> None:
-    (verdict,) = CaprlReward(Reader(lambda probe: reply)).assess(
-        [row(asked=(("What?", ("unanswerable",)),))]
-    )
+    asked = row(asked=(("What?", ("unanswerable",)),))
+    (verdict,) = CaprlReward(Reader(lambda probe: reply)).assess([asked])
     assert (verdict.score, verdict.parts["answered"]) == (0.0, 0.0)
 
 
@@ -180,12 +162,12 @@ def test_what_describes_nothing_answers_nothing(text: str) -> None:
 def test_the_judge_reads_only_what_the_text_asserts(text: str, read: str) -> None:
     judge = Reader()
     (verdict,) = CaprlReward(judge).assess([row(text, ASKED[:1])])
-    prompts = [prompt_of(question) for question in judge.asked[0]] if read else []
-    assert bool(judge.asked) == bool(read)
-    assert [f'Description: "{read}"\n' in prompt for prompt in prompts] == ([True] if read else [])
-    assert (verdict.status, verdict.score == 0.0) == (
-        (Status.OK, False) if read else (Status.EMPTY, True)
-    )
+    if read:
+        (question,) = judge.asked[0]
+        assert f'Description: "{read}"\n' in prompt_of(question)
+        assert (verdict.status, verdict.score == 0.0) == (Status.OK, False)
+    else:
+        assert (judge.asked, verdict.status, verdict.score) == ([], Status.EMPTY, 0.0)
     published = Reader()
     CaprlReward(published, mode="published").assess([row(text, ASKED[:1])])
     assert text in prompt_of(published.asked[0][0])
@@ -201,18 +183,13 @@ def test_hostile_texts_have_a_score(name: str) -> None:
 
 
 def test_filler_and_unread_text_are_penalised() -> None:
-    padded, published, long = (
-        reward.assess([row(text)])[0]
-        for reward, text in (
-            (CaprlReward(WordJudge()), f"{TEXT}{' in' * 21}"),
-            (CaprlReward(WordJudge(), mode="published"), f"{TEXT}{' in' * 21}"),
-            (CaprlReward(WordJudge()), TEXT + " Far, far away a bird sings." * 400),
-        )
-    )
+    endless = TEXT + " Far, far away a bird sings." * 400
+    padded, long = CaprlReward(WordJudge()).assess([row(TEXT + " in" * 21), row(endless)])
+    (published,) = CaprlReward(WordJudge(), mode="published").assess([row(TEXT + " in" * 21)])
     assert published.score == 0.75
     assert padded.score == pytest.approx(0.75 * (1 - padded.parts["filler"]))
     assert padded.score < 0.45
-    assert (long.score or 1) < 0.75 * 10_000 / len(TEXT + " Far, far away a bird sings." * 400)
+    assert (long.score or 1) < 0.75 * 10_000 / len(endless)
 
 
 def test_the_words_nearest_to_the_question() -> None:
@@ -226,14 +203,11 @@ def test_the_words_nearest_to_the_question() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.text(max_size=80),
-    st.text(max_size=20),
-    st.sampled_from(["What?", "What color is the 0?", "."]),
+    st.text(max_size=80), st.text(max_size=20), st.sampled_from(["What?", "What is the 0?", "."])
 )
 def test_spans_lie_on_words_of_the_answer(text: str, reply: str, question: str) -> None:
-    (verdict,) = CaprlReward(Reader(lambda probe: reply), mode="published").assess(
-        [row(text, ((question, ("red",)),))]
-    )
+    reward = CaprlReward(Reader(lambda probe: reply), mode="published")
+    (verdict,) = reward.assess([row(text, ((question, ("red",)),))])
     assert verdict.score is not None
     for span in verdict.spans:
         assert 0 <= span.start < span.end <= len(text)

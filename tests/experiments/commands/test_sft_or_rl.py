@@ -1,50 +1,28 @@
 """The picture of SFT against RL: each comparison's runs as they are."""
 
 import json
-import sys
 from pathlib import Path
 
-import pytest
-
-from experiments.commands.sft_or_rl import main
+from tests.support.numbers import measured
 
 
 def comparison(folder: Path, **runs: list[float]) -> Path:
     folder.mkdir()
-    models = {
-        model: {
-            "truth_f1": {"mean": sum(f1) / len(f1), "per_seed": f1, "low": 0.1, "high": 0.9},
-            "words": {"mean": 7},
-        }
-        for model, f1 in runs.items()
-    }
+    models = {}
+    for model, f1 in runs.items():
+        truth = {"mean": sum(f1) / len(f1), "per_seed": f1, "low": 0.1, "high": 0.9}
+        models[model] = {"truth_f1": truth, "words": {"mean": 7}}
     (folder / "results.json").write_text(json.dumps({"models": models}))
     return folder
 
 
-def test_the_file_has_every_run_and_the_picture_is_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_has_every_run_and_the_picture_is_drawn(tmp_path: Path) -> None:
     half = comparison(tmp_path / "half", base=[0.4, 0.6], dapo=[0.7, 0.9])
     few = comparison(tmp_path / "few", base=[0.4], sft=[0.55])
-    words = f"half={half} few={few} --picture {tmp_path}/a.svg --json {tmp_path}/a.json".split()
-    monkeypatch.setattr(sys, "argv", ["experiments sft-or-rl", *words])
-    main()
-    written = json.loads((tmp_path / "a.json").read_text())
+    words = f"sft-or-rl half={half} few={few} --picture {tmp_path}/a.svg"
+    out, written = measured(tmp_path, *words.split())
     assert written["half"]["dapo"]["per_seed"] == [0.7, 0.9]
-    assert written["few"]["sft"] == {
-        "mean": 0.55, "per_seed": [0.55], "low": 0.1, "high": 0.9, "both_low": None, "both_high": None, "words": 7
-    }  # fmt: skip
+    expected = {"mean": 0.55, "per_seed": [0.55], "low": 0.1, "high": 0.9, "words": 7}
+    assert written["few"]["sft"] == {**expected, "both_low": None, "both_high": None}
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
-    assert "half {'base': 0.5, 'dapo': 0.8}" in capsys.readouterr().out
-
-
-def test_a_folder_needs_a_name(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(
-        sys, "argv", ["experiments", "outputs/half", "--picture", "a.svg", "--json", "a.json"]
-    )
-    with pytest.raises(SystemExit):
-        main()
-    assert "REFERENCES=FOLDER, got 'outputs/half'" in capsys.readouterr().err
+    assert "half {'base': 0.5, 'dapo': 0.8}" in out

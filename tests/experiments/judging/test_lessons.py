@@ -1,28 +1,19 @@
-"""What a judge of Scenes is taught: the prompts are those that the metrics ask, the answers are the
-truth.
-"""
+"""What a judge of Scenes is taught: the metrics' own prompts, answered with the truth."""
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from experiments.judging import lessons as teaching
 from experiments.judging.conversations import judge_rows, judged_scenes
-from experiments.judging.lessons import (
-    Lesson,
-    lave_lessons,
-    pair_lessons,
-    posh_lessons,
-    preference,
-    soft,
-    told,
-)
 from experiments.scenes.language import PROMPT, describe
 from experiments.scenes.mistakes import with_mistakes
 from experiments.scenes.noisy_judge import scene_of
 from experiments.scenes.referee import judge_description, read
 from experiments.scenes.referee_judge import says
-from experiments.scenes.world import Scene, make_scenes
+from experiments.scenes.world import make_scenes
 from spanreward.rewards import LaveReward, MatchJudge, PairwiseReward, PoshReward
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.judges.judge import RATING_SCALE, Failure, Question, Rating, rating_of
@@ -46,7 +37,7 @@ class Spy(MatchJudge):
         return super().rate(questions, scale)
 
 
-def prompts(lessons: Sequence[Lesson]) -> set[str]:
+def prompts(lessons: Sequence[teaching.Lesson]) -> set[str]:
     return {lesson.question.messages[0]["content"] for lesson in lessons}
 
 
@@ -56,53 +47,45 @@ def asked_by(reward: Reward, judge: Spy, samples: Sequence[Sample]) -> set[str]:
 
 
 def test_posh_asks_these_prompts_whoever_judges() -> None:
-    lessons = posh_lessons(SCENES, random.Random(3))
+    lessons = teaching.posh_lessons(SCENES, random.Random(3))
     generator = random.Random(3)
-    samples = [
-        Sample(PROMPT, told(scene, generator), references=(describe(scene, generator),))
-        for scene in SCENES
-    ]
+    samples = []
+    for scene in SCENES:
+        text = teaching.told(scene, generator)
+        samples.append(Sample(PROMPT, text, references=(describe(scene, generator),)))
     judge = Spy()
     asked = asked_by(PoshReward(judge), judge, samples)
     # What is asked next depends on the answers before, on which match and the referee sometimes
     # disagree.
-    first = {
-        prompt for prompt in asked if "Does the TEXT speak of" in prompt and " as in " not in prompt
-    }
+    of_things = [prompt for prompt in asked if "Does the TEXT speak of" in prompt]
+    first = {prompt for prompt in of_things if " as in " not in prompt}
     assert len(first & prompts(lessons)) / len(first) > 0.95
-    assert {prompt.split("TEXT:")[0] for prompt in prompts(lessons)} == {
-        prompt.split("TEXT:")[0] for prompt in asked
-    }
+    taught = {prompt.split("TEXT:")[0] for prompt in prompts(lessons)}
+    assert taught == {prompt.split("TEXT:")[0] for prompt in asked}
 
 
-@pytest.mark.parametrize("metric", ["lave", "pair"])
-def test_lave_and_pairs_ask_exactly_these_prompts(metric: str) -> None:
-    judge = Spy()
-    generator = random.Random(5)
-    if metric == "pair":
-        lessons = pair_lessons(SCENES, random.Random(5))
-        contexts = [describe(scene, generator) for scene in SCENES]
-        pairs = zip(SCENES, contexts, strict=True)
-        samples = [
-            Sample(PROMPT, told(scene, generator), context=text)
-            for scene, text in pairs
-            for _ in range(2)
-        ]
-        assert asked_by(PairwiseReward(judge, evidence="context"), judge, samples) == prompts(
-            lessons
-        )
-    else:
-        lessons = lave_lessons(SCENES, random.Random(5))
-        probes = [lesson.question.probe for lesson in lessons]
-        samples = [
-            Sample(p.question, p.candidate, question=p.question, answers=p.references)
-            for p in probes
-        ]
-        assert asked_by(LaveReward(judge, rationale=False), judge, samples) == prompts(lessons)
+def test_pairs_ask_exactly_these_prompts() -> None:
+    judge, generator = Spy(), random.Random(5)
+    contexts = [describe(scene, generator) for scene in SCENES]
+    samples = []
+    for scene, text in zip(SCENES, contexts, strict=True):
+        samples += [Sample(PROMPT, teaching.told(scene, generator), context=text) for _ in range(2)]
+    asked = asked_by(PairwiseReward(judge, evidence="context"), judge, samples)
+    assert asked == prompts(teaching.pair_lessons(SCENES, random.Random(5)))
+
+
+def test_lave_asks_exactly_these_prompts() -> None:
+    judge, lessons = Spy(), teaching.lave_lessons(SCENES, random.Random(5))
+    samples = []
+    for lesson in lessons:
+        probe = lesson.question.probe
+        row: dict[str, Any] = {"question": probe.question, "answers": probe.references}
+        samples.append(Sample(probe.question, probe.candidate, **row))
+    assert asked_by(LaveReward(judge, rationale=False), judge, samples) == prompts(lessons)
 
 
 def test_the_answers_are_the_referees() -> None:
-    lessons = posh_lessons(SCENES, random.Random(0))
+    lessons = teaching.posh_lessons(SCENES, random.Random(0))
     assert {lesson.kind for lesson in lessons} == {"entity", "attribute", "relation"}
     for lesson in lessons:
         probe = lesson.question.probe
@@ -111,7 +94,7 @@ def test_the_answers_are_the_referees() -> None:
 
 
 def test_of_two_texts_the_truer_one_is_likelier() -> None:
-    for lesson in pair_lessons(SCENES, random.Random(0)):
+    for lesson in teaching.pair_lessons(SCENES, random.Random(0)):
         probe = lesson.question.probe
         assert isinstance(probe, PairProbe)
         scene = scene_of(probe.context)
@@ -122,11 +105,10 @@ def test_of_two_texts_the_truer_one_is_likelier() -> None:
 
 def test_preference_and_soft_ratings_by_hand() -> None:
     # half a deviation to either side
-    assert preference(0.5, 0.5) == pytest.approx((0.3085, 0.3085, 0.3829), abs=1e-4)
-    assert preference(0.9, 0.4)[0] == pytest.approx(1, abs=1e-5)
-    assert soft(rating_of(1.0, ("1", "2", "3"))) == pytest.approx(
-        {"1": 100 / 111, "2": 10 / 111, "3": 1 / 111}
-    )
+    assert teaching.preference(0.5, 0.5) == pytest.approx((0.3085, 0.3085, 0.3829), abs=1e-4)
+    assert teaching.preference(0.9, 0.4)[0] == pytest.approx(1, abs=1e-5)
+    expected = {"1": 100 / 111, "2": 10 / 111, "3": 1 / 111}
+    assert teaching.soft(rating_of(1.0, ("1", "2", "3"))) == pytest.approx(expected)
 
 
 def test_every_mistake_changes_the_scene_and_keeps_it_one() -> None:
@@ -136,9 +118,7 @@ def test_every_mistake_changes_the_scene_and_keeps_it_one() -> None:
         assert wrong.objects != scene.objects
         places = [(thing.row, thing.column) for thing in wrong.objects]
         assert len(set(places)) == len(places) > 0
-        assert (
-            judge_description(describe(wrong, generator), Scene(scene.objects, scene.seed)).f1 < 1
-        )
+        assert judge_description(describe(wrong, generator), scene).f1 < 1
 
 
 def test_rows_hold_whole_prompts_about_one_text() -> None:
@@ -156,12 +136,9 @@ def test_rows_hold_whole_prompts_about_one_text() -> None:
 
 
 def test_no_scene_of_the_lessons_is_held_out() -> None:
-    scenes = {
-        split: {scene.objects for scene in judged_scenes(split=split)}
-        for split in ("train", "test")
-    }
-    assert not scenes["train"] & scenes["test"]
-    assert {len(scene) for scene in scenes["train"]} == {1, 2, 3, 4, 5}
+    train, test = ({one.objects for one in judged_scenes(split=name)} for name in ("train", "test"))
+    assert not train & test
+    assert {len(scene) for scene in train} == {1, 2, 3, 4, 5}
 
 
 def test_labels_are_draws_from_the_soft_truth() -> None:

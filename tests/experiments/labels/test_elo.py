@@ -13,9 +13,8 @@ def test_elo_is_the_formula_s_over_the_same_resamples() -> None:
     pairs = []
     for _ in range(60):
         one, other = generator.choice(list(strengths), size=2, replace=False).tolist()
-        outcome = (
-            0 if generator.random() < 0.2 else 1 if generator.random() < strengths[one] else -1
-        )
+        tie = generator.random() < 0.2
+        outcome = 0 if tie else 1 if generator.random() < strengths[one] else -1
         pairs.append((one, other, outcome))
     pairs.append(("a", "seldom", 1))  # about a third of the resamples lack it
     expected = elo_by_the_formula(pairs)
@@ -24,10 +23,7 @@ def test_elo_is_the_formula_s_over_the_same_resamples() -> None:
 
 
 def test_elo_of_two_battles_by_hand() -> None:
-    """k 32.
-
-    A resample has two of the battles, and a wins both: 1000 + 16 + 32 (1 - 1 / (1 + 10^(-32/400))).
-    """
+    """k 32; a wins both: 1000 + 16 + 32 (1 - 1 / (1 + 10^(-32/400)))."""
     found = median_elo([Pair("a", "b", 1), Pair("b", "a", -1)], k=32)
     assert found == {"a": 1031.0, "b": 969.0}  # 1030.53 and 969.47
 

@@ -17,17 +17,13 @@ from experiments.labels.pair_statistics import (
 def accuracy_by_the_formula(pairs: Sequence[tuple[float, int]]) -> float:
     """PoSh's protocol, pair by pair. T is the element of the ascending absolute differences whose
     index is the number of people's ties, and no pair is decided where there is none; a difference
-    of T or more decides.
-    """
+    of T or more decides."""
     ties = [preference for _, preference in pairs].count(0)
     ascending = sorted(abs(difference) for difference, _ in pairs)
+    threshold = ascending[ties] if ties < len(ascending) else inf
     right = 0
     for difference, preference in pairs:
-        said = 0
-        if ties < len(ascending):
-            said = (
-                1 if difference >= ascending[ties] else -1 if -difference >= ascending[ties] else 0
-            )
+        said = 1 if difference >= threshold else -1 if -difference >= threshold else 0
         right += said == (preference > 0) - (preference < 0)
     return right / len(pairs)
 
@@ -37,9 +33,8 @@ DISCRETE = st.integers(-4, 4).map(lambda number: number / 4)
 
 @given(st.lists(st.tuples(DISCRETE | st.floats(-1, 1), st.integers(-2, 2)), min_size=1))
 def test_accuracy_is_the_formula_s(pairs: list[tuple[float, int]]) -> None:
-    assert three_way_accuracy(
-        [d for d, _ in pairs], [p for _, p in pairs]
-    ) == accuracy_by_the_formula(pairs)
+    found = three_way_accuracy([one for one, _ in pairs], [other for _, other in pairs])
+    assert found == accuracy_by_the_formula(pairs)
 
 
 def test_as_many_pairs_are_undecided_as_people_see_ties() -> None:
@@ -50,10 +45,7 @@ def test_as_many_pairs_are_undecided_as_people_see_ties() -> None:
 
 
 def test_equal_sizes_at_the_threshold_are_all_decided() -> None:
-    """People call one of three pairs a tie.
-
-    The threshold is .25, and none of the metric's pairs is a tie.
-    """
+    """People call one of three a tie; the threshold is .25, and no pair is a tie."""
     assert list(predicted_signs([0.25, -0.25, 0.5], 1)) == [1, -1, 1]
 
 

@@ -36,9 +36,7 @@ def macro_f1(predicted: list[bool], true: list[bool]) -> float:
         ("日本 é", ["日本", "é"]),
     ],
 )
-def test_tokens_are_spacys_without_white_space_and_single_signs(
-    text: str, tokens: list[str]
-) -> None:
+def test_tokens_are_spacys_without_single_signs(text: str, tokens: list[str]) -> None:
     assert [text[start:end] for start, end in token_places(text)] == tokens
 
 
@@ -54,9 +52,8 @@ def test_a_token_has_the_highest_score_that_touches_it() -> None:
 
 def test_macro_f1_by_hand() -> None:
     # flagged: 1 of 2 found is right, 1 of 2 there is found: F1 .5; the others: 2 of 3 and 2 of 3
-    assert macro_f1(
-        [True, True, False, False, False], [True, False, True, False, False]
-    ) == pytest.approx((0.5 + 2 / 3) / 2)
+    predicted, true = [True, True, False, False, False], [True, False, True, False, False]
+    assert macro_f1(predicted, true) == pytest.approx((0.5 + 2 / 3) / 2)
     # nobody flags: the flagged class has F1 0
     assert macro_f1([False, False], [False, False]) == 0.5
 
@@ -64,14 +61,11 @@ def test_macro_f1_by_hand() -> None:
 def test_the_best_threshold_by_hand() -> None:
     assert best_macro_f1([1.0, 0.25, 1.0], [False, True, False]) == 1.0
     # at .1: F1 2/3 and 6/7; at .4 one false alarm more: 1/2 and 2/3
-    assert best_macro_f1(
-        [0.1, 0.4, 1.0, 1.0, 1.0], [True, False, True, False, False]
-    ) == pytest.approx((2 / 3 + 6 / 7) / 2)
-    # ratings 1, 1.1 and 5: the thresholds are 1, 1.44, 1.89 ... 5, so none is between 1.1 and 1.44
-    # alone
-    assert best_macro_f1([1.0, 1.1, 1.3, 5.0], [True, True, False, False]) == pytest.approx(
-        max((2 / 3 + 0.8) / 2, 0.7333)
-    )
+    best = best_macro_f1([0.1, 0.4, 1.0, 1.0, 1.0], [True, False, True, False, False])
+    assert best == pytest.approx((2 / 3 + 6 / 7) / 2)
+    # the thresholds are 1, 1.44, 1.89 ... 5, so none is between 1.1 and 1.3
+    best = best_macro_f1([1.0, 1.1, 1.3, 5.0], [True, True, False, False])
+    assert best == pytest.approx(max((2 / 3 + 0.8) / 2, 0.7333))
     # one value: all are flagged
     assert best_macro_f1([1.0, 1.0], [False, True]) == pytest.approx((2 / 3) / 2)
     assert isnan(best_macro_f1([], []))
@@ -82,8 +76,6 @@ def test_the_best_threshold_by_hand() -> None:
 @given(st.lists(st.tuples(st.floats(1, 5), st.booleans()), min_size=1))
 def test_it_is_the_best_of_ten_thresholds(tokens: list[tuple[float, bool]]) -> None:
     scores, flags = [score for score, _ in tokens], [flag for _, flag in tokens]
-    tried = [
-        macro_f1([score <= at for score in scores], flags)
-        for at in np.linspace(min(scores), max(scores), 10)
-    ]
+    thresholds = np.linspace(min(scores), max(scores), 10)
+    tried = [macro_f1([score <= at for score in scores], flags) for at in thresholds]
     assert best_macro_f1(scores, flags) == pytest.approx(max(tried))

@@ -1,6 +1,4 @@
-"""EmbeddingMatchJudge: other words for the same, with a stand-in for the model, and the model where
-it is installed.
-"""
+"""EmbeddingMatchJudge: other words for the same, with a stand-in and with the model."""
 
 import pickle
 from importlib.util import find_spec
@@ -22,9 +20,7 @@ TEXT = "A woman on a red sofa. She smiles at a dog above a box."
 
 
 class Dictionary(Embedder):
-    """Two phrases have cosine 1 when MEANINGS says they are one, 0.5 when they begin alike, else
-    0.
-    """
+    """Cosine 1 where MEANINGS says that two phrases are one, 0.5 if they begin alike, else 0."""
 
     def __init__(self) -> None:
         super().__init__(folder="none")
@@ -39,22 +35,17 @@ class Dictionary(Embedder):
 
 
 def ratings(*probes: PresenceProbe) -> list[float]:
-    answers = EmbeddingMatchJudge(embedder=Dictionary()).rate(
-        [Question([], probe=probe) for probe in probes]
-    )
+    judge = EmbeddingMatchJudge(embedder=Dictionary())
+    answers = judge.rate([Question([], probe=probe) for probe in probes])
     return [pytest.approx(answer.mean) for answer in answers]
 
 
+def things(*names: str) -> list[PresenceProbe]:
+    return [PresenceProbe(TEXT, "entity", Mention(name)) for name in names]
+
+
 def test_other_words_are_found_and_foreign_ones_rank_lowest() -> None:
-    couch, soap, tree = (
-        PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree")
-    )
-    assert ratings(PresenceProbe(TEXT, "entity", Mention("sofa")), couch, soap, tree) == [
-        5,
-        4,
-        1.5,
-        1,
-    ]
+    assert ratings(*things("sofa", "couch", "soap", "tree")) == [5, 4, 1.5, 1]
 
 
 def test_details_of_other_words() -> None:
@@ -72,16 +63,14 @@ def test_details_of_other_words() -> None:
 
 
 def test_one_at_a_time_is_as_all_together() -> None:
-    probes = [
-        PresenceProbe(TEXT, "entity", Mention(name)) for name in ("couch", "soap", "tree", "box")
-    ]
+    probes = things("couch", "soap", "tree", "box")
     assert ratings(*probes) == [rating for probe in probes for rating in ratings(probe)]
 
 
 def test_each_phrase_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = Dictionary()
     judge = EmbeddingMatchJudge(embedder=embedder)
-    question = Question([], probe=PresenceProbe(TEXT, "entity", Mention("couch")))
+    question = Question([], probe=things("couch")[0])
     first = judge.rate([question, question])
     assert judge.rate([question]) == first[:1]
     assert len(embedder.computed) == len(set(embedder.computed)) > 0
@@ -102,8 +91,5 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 )
 def test_the_packaged_model() -> None:
     cosines = Embedder().cosines(["sofa"], ["couch", "dog", "sofa"])
-    assert cosines[0].tolist() == [
-        pytest.approx(0.856, abs=0.002),
-        pytest.approx(0.3, abs=0.2),
-        pytest.approx(1.0),
-    ]
+    expected = [pytest.approx(0.856, abs=0.002), pytest.approx(0.3, abs=0.2), pytest.approx(1.0)]
+    assert cosines[0].tolist() == expected

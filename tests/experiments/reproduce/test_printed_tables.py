@@ -1,6 +1,4 @@
-"""Each command of the papers' tables, on a small file in the authors' layout; and the page that
-lists all 52 tables.
-"""
+"""Each command of the papers' tables on a small file; and the page lists all 52 tables."""
 
 import json
 import re
@@ -13,8 +11,8 @@ from PIL import Image
 
 from experiments.reproduce.steps import REPRODUCTIONS
 from tests.experiments.agreement.test_gold_graphs import record as gold
-from tests.support.command import experiments
 from tests.support.fakes import FakeJudge
+from tests.support.numbers import measured, numbers_of
 from tests.support.parsed import CONSTRUCTED
 from tests.support.paths import ROOT
 
@@ -39,26 +37,13 @@ def picture(path: Path) -> None:
 
 def granular(data: Path) -> None:
     """amitha/docent-eval-granular."""
-    rows = [
-        {
-            "uuid": f"p{n}",
-            "model": model,
-            "reference": RIGHT,
-            "generation": text,
-            "mistakes": marks,
-            "omissions": left_out,
-        }
-        for n in range(2)
-        for model, text, marks, left_out in (
-            ("gpt", RIGHT, "[]", "[]"),
-            (
-                "llava",
-                WRONG,
-                '[{"start": 2, "end": 11}]',
-                '[{"start": 2, "end": 12}, {"start": 22, "end": 27}]',
-            ),
-        )
-    ]
+    wrong = {"generation": WRONG, "mistakes": '[{"start": 2, "end": 11}]'}
+    wrong["omissions"] = '[{"start": 2, "end": 12}, {"start": 22, "end": 27}]'
+    right = {"generation": RIGHT, "mistakes": "[]", "omissions": "[]"}
+    rows = []
+    for picture_ in ("p0", "p1"):
+        for model, said in (("gpt", right), ("llava", wrong)):
+            rows.append({"uuid": picture_, "model": model, "reference": RIGHT, **said})
     lines(data / "docent/granular.jsonl", *rows)
 
 
@@ -71,26 +56,13 @@ def coarse(data: Path) -> None:
     rows += [{"uuid": "b", **texts, "model2_generation": RIGHT, **equal}]
     lines(data / "docent/coarse.jsonl", *rows)
     battles = []
-    for number, (one, other) in enumerate(
-        [("gpt", "llava"), ("llava", "molmo"), ("human", "gpt"), ("molmo", "gpt")] * 2
-    ):
-        said = {
-            f"caption{n}": RIGHT if name == "gpt" else WRONG for n, name in ((1, one), (2, other))
-        }
-        names = {
-            "source1": one,
-            "source2": other,
-            "winner": "gpt" if "gpt" in (one, other) else "equal",
-        }
-        battles.append(
-            {
-                "img": ("test_00057", "test_1")[number % 2],
-                "ref": RIGHT,
-                "cluster": "c",
-                **said,
-                **names,
-            }
-        )
+    meetings = [("gpt", "llava"), ("llava", "molmo"), ("human", "gpt"), ("molmo", "gpt")] * 2
+    for number, (one, other) in enumerate(meetings):
+        battle = {"img": ("test_00057", "test_1")[number % 2], "ref": RIGHT, "cluster": "c"}
+        for place, name in ((1, one), (2, other)):
+            battle[f"caption{place}"] = RIGHT if name == "gpt" else WRONG
+        winner = "gpt" if "gpt" in (one, other) else "equal"
+        battles.append({**battle, "source1": one, "source2": other, "winner": winner})
     (data / "caparena").mkdir()
     (data / "caparena/caparena_annots_eval.json").write_text(json.dumps(battles))
 
@@ -111,17 +83,11 @@ def mmhe(data: Path) -> None:
     ]
     lines(data / "mmhe/best.jsonl", *triplets)
     criteria = ("correctness", "completeness", "clarity", "fluency", "conciseness")
-    rows = [
-        {
-            "id": n,
-            "task": task,
-            "text": f"Text {n} {task}.",
-            **shared,
-            **{name: [1 + n % 5, 2, 3] for name in criteria},
-        }
-        for n in range(5)
-        for task in tasks
-    ]
+    rows = []
+    for n in range(5):
+        rated = dict.fromkeys(criteria, (1 + n % 5, 2, 3))
+        for task in tasks:
+            rows.append({"id": n, "task": task, "text": f"Text {n} {task}.", **shared, **rated})
     lines(data / "mmhe/criteria.jsonl", *rows)
 
 
@@ -129,48 +95,29 @@ def flickr8k(data: Path) -> None:
     """Flickr8k-Expert as FactualSceneGraph has it."""
     for name in ("flickr8k_expert", "flickr8k_cf"):
         picture(data / name / "images/1.jpg")
-        captions = [
-            {
-                "caption": f"Caption {n}.",
-                "ratings": [n, n, 4 - n] if name == "flickr8k_expert" else [n / 4],
-            }
-            for n in range(1, 5)
-        ]
-        row = {
-            "image_id": "1",
-            "image_path": "1.jpg",
-            "references": [RIGHT],
-            "candidates": captions,
-        }
+        captions = []
+        for n in range(1, 5):
+            ratings = [n, n, 4 - n] if name == "flickr8k_expert" else [n / 4]
+            captions.append({"caption": f"Caption {n}.", "ratings": ratings})
+        row = {"image_id": "1", "image_path": "1.jpg", "references": [RIGHT]}
+        row |= {"candidates": captions}
         lines(data / name / f"{name}.jsonl", row, {**row, "image_id": "2"})
 
 
 def answers(data: Path) -> None:
     """mair-lab/lave-human-feedback."""
-    rows = [
-        {
-            "dataset": "vqav2",
-            "model": "blip2",
-            "qid": n,
-            "question": "Is it a dog?" if binary else "What is it?",
-        }
-        | {
-            "references": ["yes" if binary else "a dog"] * 10,
-            "prediction": text,
-            "human_score": score,
-        }
-        for n, (binary, text, score) in enumerate(
-            [(True, "yes", 1.0), (True, "no", 0.0), (False, "dog", 1.0), (False, "a cat", 0.5)] * 2
-        )
-    ]
+    judged = [(True, "yes", 1.0), (True, "no", 0.0), (False, "dog", 1.0), (False, "a cat", 0.5)]
+    rows = []
+    for n, (binary, text, score) in enumerate(judged * 2):
+        asked = {"question": "Is it a dog?" if binary else "What is it?", "prediction": text}
+        row = {"dataset": "vqav2", "model": "blip2", "qid": n, **asked, "human_score": score}
+        rows.append({**row, "references": ["yes" if binary else "a dog"] * 10})
     for split in ("test", "validation"):
         lines(data / f"lave/{split}.jsonl", *rows)
 
 
 def judging(data: Path) -> None:
-    """Dataset/Benchmark of MLLM-Judge: score.jsonl and pair.jsonl by set, and batch.jsonl with
-    `human_answer`.
-    """
+    """Dataset/Benchmark of MLLM-Judge: score.jsonl, pair.jsonl and batch.jsonl."""
     folder, ask = data / "mllm_judge", "Please analyse this figure: what is it?"
     texts = [{"name": name, "answer": "A dog. " * (1 + n)} for n, name in enumerate(NAMES)]
     for number in range(2):
@@ -179,39 +126,33 @@ def judging(data: Path) -> None:
         {"image_path": f"image/{n}.jpg", "original_dataset": part, "instruction": ask}
         for n, part in enumerate(("coco", "mathvista"))
     ]
-    scores = [{**both, "id": n, "score_id": 9 * n + k, **text, "human": str(k + 1) if n else k + 1}
-              for n, both in enumerate(shared) for k, text in enumerate(texts)]  # fmt: skip
-    pairs = [{**both, "id": n, "pair_id": k, "answer1": texts[k], "answer2": texts[k - 1], "human_answer": "ABC"[k]}
-             for n, both in enumerate(shared) for k in range(3)]  # fmt: skip
-    lines(folder / "score.jsonl", *scores)
-    lines(folder / "pair.jsonl", *pairs)
-    lines(
-        folder / "batch.jsonl",
-        *(
-            {**both, "id": n, "answers": texts, "human_answer": "CAB"}
-            for n, both in enumerate(shared)
-        ),
-    )
+    scores, pairs, batches = [], [], []
+    for n, both in enumerate(shared):
+        row = {**both, "id": n}
+        for k, text in enumerate(texts):
+            scores.append(
+                {**row, "score_id": 9 * n + k, **text, "human": str(k + 1) if n else k + 1}
+            )
+            sides = {"answer1": text, "answer2": texts[k - 1], "human_answer": "ABC"[k]}
+            pairs.append({**row, "pair_id": k, **sides})
+        batches.append({**row, "answers": texts, "human_answer": "CAB"})
+    for name, rows in (("score", scores), ("pair", pairs), ("batch", batches)):
+        lines(folder / f"{name}.jsonl", *rows)
 
 
 def votes(data: Path) -> None:
     models = REPRODUCTIONS["mllm-bench-5"].steps[0].figures
     sides = [("LLaVA", "Answer2"), ("{}", "Answer1")]
-    rows = [
-        {"id": n, "model": model, "answer": "A dog."}
-        | {
-            f"vote_order{k + 1}": {"answer1_is": side.format(model), "vote": vote}
-            for k, (side, vote) in enumerate(sides)
-        }
-        for model in models
-        for n in range(2)
-    ]
+    rows = []
+    for model in models:
+        row: dict[str, Any] = {"model": model, "answer": "A dog."}
+        for k, (side, vote) in enumerate(sides, 1):
+            row[f"vote_order{k}"] = {"answer1_is": side.format(model), "vote": vote}
+        rows += [{**row, "id": n} for n in range(2)]
     lines(data / "mllm_bench/votes.jsonl", *rows)
     parts = [("Understanding", "Chart Understanding"), ("Creating", "Image Captioning")]
-    lines(
-        data / "mllm_bench/questions.jsonl",
-        *({"id": n, "level": level, "capability": part} for n, (level, part) in enumerate(parts)),
-    )
+    asked = [{"id": n, "level": one, "capability": part} for n, (one, part) in enumerate(parts)]
+    lines(data / "mllm_bench/questions.jsonl", *asked)
 
 
 FILES: dict[str, tuple[Callable[[Path], None], tuple[Any, ...]]] = {
@@ -231,20 +172,10 @@ FILES: dict[str, tuple[Callable[[Path], None], tuple[Any, ...]]] = {
 
 def test_posh_by_its_name_has_every_component_in_its_own_table(tmp_path: Path) -> None:
     granular(tmp_path)
-    values = []
-    for words in ((), ("--metric", "posh")):
-        path = tmp_path / "docent/granular.jsonl"
-        done = experiments(
-            "labels", "table", "docent-granular", path, *words, "--json", tmp_path / "n.json"
-        )
-        assert done.code == 0, done.err
-        values.append(
-            [
-                row["metrics"]["posh"]["value"]
-                for row in json.loads((tmp_path / "n.json").read_text())["rows"]
-            ]
-        )
-    assert values[0] == values[1]
+    words = ("labels", "table", "docent-granular", tmp_path / "docent/granular.jsonl")
+    own, named = numbers_of(tmp_path, *words), numbers_of(tmp_path, *words, "--metric", "posh")
+    for one, other in zip(own["rows"], named["rows"], strict=True):
+        assert one["metrics"]["posh"]["value"] == other["metrics"]["posh"]["value"]
 
 
 def test_every_command_has_a_small_file() -> None:
@@ -256,29 +187,24 @@ def test_every_command_has_a_small_file() -> None:
 def test_a_command_of_today_runs_on_the_authors_layout(name: str, tmp_path: Path) -> None:
     write, words = FILES[name]
     write(tmp_path)
-    done = experiments(
-        "reproduce", name, "--data", tmp_path, *words, "--json", tmp_path / "numbers.json"
-    )
-    assert done.code == 0, done.err
-    steps = json.loads((tmp_path / "numbers.json").read_text())["steps"]
+    out, numbers = measured(tmp_path, "reproduce", name, "--data", tmp_path, *words)
+    steps = numbers["steps"]
     wanted = [step for step in REPRODUCTIONS[name].steps if "discosg" not in step.file]
     assert [step["title"] for step in steps] == [step.title for step in wanted]
     for step in steps:
-        known = [
-            figure for figure, both in step["compared"].items() if both["measured"] is not None
-        ]
-        lacking = {"random", "4grams", "scene_graphs"}  # the last two need weights
-        assert [
-            f for f in step["compared"] if f not in known and f.rpartition(" ")[2] not in lacking
-        ] == []
+        unmeasured = [name for name, both in step["compared"].items() if both["measured"] is None]
+        # the last two need weights
+        assert {name.rpartition(" ")[2] for name in unmeasured} <= {
+            "random",
+            "4grams",
+            "scene_graphs",
+        }
         assert step["prompts"] in ("ours", "-", str(CONSTRUCTED))
-        assert step["prompts"] in done.out or step["prompts"] == str(CONSTRUCTED)
+        assert step["prompts"] in out or step["prompts"] == str(CONSTRUCTED)
 
 
 def test_the_page_lists_every_printed_table() -> None:
-    """A row has the paper, its tables' numbers, what they show, and what is there today: a
-    command's name, or not.
-    """
+    """A row has the paper, its tables' numbers, what they show, and a command's name, or not."""
     rows = re.findall(
         r"^\| ([A-Z][\w-]+ [^|]*\d) \| [^|]+ \| ([^|]+) \|$", PAGE.read_text(), re.MULTILINE
     )

@@ -1,6 +1,4 @@
-"""The judge that reads the truth of Scenes with planted mistakes, its criteria, and the reward that
-is broken.
-"""
+"""The judge of Scenes with planted mistakes, its criteria, and the reward that is broken."""
 
 import random
 
@@ -13,7 +11,7 @@ from experiments.scenes.noisy_judge import NoisyJudge, scene_of
 from experiments.scenes.referee import judge_description
 from experiments.scenes.world import LEVELS, Scene, Thing, make_scenes
 from spanreward.rewards import CriteriaReward, PairwiseReward, Sample
-from spanreward.rewards.judges import Failure, Question, Rating, load_judge
+from spanreward.rewards.judges import Failure, Question, load_judge
 from spanreward.rewards.judges.probe import (
     AnswerProbe,
     MeetsProbe,
@@ -51,17 +49,11 @@ def test_a_description_that_leaves_something_out_is_no_context() -> None:
 def test_without_noise_it_says_the_truth() -> None:
     judge, context = NoisyJudge(0.0), f"{STAR} {SQUARE}"
     worse, better = f"{STAR} There is a small green circle in the center.", f"{STAR} {SQUARE}"
-    pair, reverse = judge.rate(
-        [asked(PairProbe("?", *way, context)) for way in ((better, worse), (worse, better))], PAIRS
-    )
-    assert isinstance(pair, Rating)
-    assert isinstance(reverse, Rating)
+    ways = [PairProbe("?", *way, context) for way in ((better, worse), (worse, better))]
+    pair, reverse = judge.rate([asked(way) for way in ways], PAIRS)
     assert (pair.probabilities["A"], reverse.probabilities["B"]) == (1, 1)
-    quality, missed = judge.rate(
-        [asked(QualityProbe("?", better, context)), asked(MeetsProbe(SQUARE, STAR, "?", context))]
-    )
-    assert isinstance(quality, Rating)
-    assert isinstance(missed, Rating)
+    probes = (QualityProbe("?", better, context), MeetsProbe(SQUARE, STAR, "?", context))
+    quality, missed = judge.rate([asked(probe) for probe in probes])
     assert (quality.mean, missed.mean) == (5, 1)
     assert judge.write([asked(RankingProbe("?", (worse, better), context))], 8) == ["2, 1"]
 
@@ -71,12 +63,10 @@ def test_noise_makes_mistakes_that_stay() -> None:
     worse = [f"{STAR} Number {n}." for n in range(300)]  # F1 2/3
     better = [f"{STAR} There is a blue square. Number {n}." for n in range(300)]
     gap = judge_description(better[0], scene).f1 - judge_description(worse[0], scene).f1
-    questions = [
-        asked(PairProbe("?", one, other, f"{STAR} {SQUARE}"))
-        for one, other in zip(better, worse, strict=True)
-    ]
+    pairs = zip(better, worse, strict=True)
+    questions = [asked(PairProbe("?", *pair, f"{STAR} {SQUARE}")) for pair in pairs]
     answers = NoisyJudge(gap).rate(questions, PAIRS)
-    right = np.mean([answer.probabilities["A"] for answer in answers if isinstance(answer, Rating)])
+    right = np.mean([answer.probabilities["A"] for answer in answers])
     assert right == pytest.approx(0.760, abs=0.06)  # of N(gap, 2 gap^2) above 0
     assert NoisyJudge(gap).rate(questions, PAIRS) == answers
 
@@ -110,7 +100,6 @@ def test_a_recipe_names_it_by_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_broken_reward_pays_for_length() -> None:
-    short, long = LengthReward("length").assess(
-        [Sample("Describe.", STAR), Sample("Describe.", "in " * 60)]
-    )
+    samples = [Sample("Describe.", text) for text in (STAR, "in " * 60)]
+    short, long = LengthReward("length").assess(samples)
     assert (short.score, long.score) == (11 / 60, 1.0)

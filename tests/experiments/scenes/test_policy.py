@@ -9,7 +9,7 @@ from PIL import Image
 
 from experiments.scenes.language import describe
 from experiments.scenes.parts import TINY
-from experiments.scenes.policy import SPECIAL_TOKENS, tiny_policy, tiny_processor, tiny_tokenizer
+from experiments.scenes.policy import SPECIAL_TOKENS, tiny_policy, tiny_tokenizer
 from experiments.scenes.world import COLORS, SHAPES, SIZES, Scene, Thing, draw, make_scenes
 from spanreward.training.policy import load_policy
 from tests.support.next_token import SQUARE, STAR, logits
@@ -28,27 +28,18 @@ def test_about_a_million_parameters(tiny: Any) -> None:
 
 
 def test_same_seed_same_weights() -> None:
-    first, second, other = (
-        tiny_policy(1).state_dict(),
-        tiny_policy(1).state_dict(),
-        tiny_policy(2).state_dict(),
-    )
+    first, second, other = (tiny_policy(seed).state_dict() for seed in (1, 1, 2))
     assert first.keys() == second.keys()
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert not all(torch.equal(first[name], other[name]) for name in first)
 
 
-def test_the_picture_changes_what_comes_next(tiny: Any) -> None:
+def test_the_picture_and_where_a_thing_is_change_what_comes_next(tiny: Any) -> None:
     star, square = (logits(*tiny, image) for image in (STAR, SQUARE))  # type: ignore[call-arg]
     assert torch.equal(star, logits(*tiny, STAR))  # type: ignore[call-arg]
     assert (star - square).abs().max() > 0.01  # a blind model would give exactly the same
-
-
-def test_where_a_thing_is_changes_what_comes_next(tiny: Any) -> None:
-    left, right = (
-        draw(Scene((Thing("star", "red", "large", "top", place),), ""))
-        for place in ("left", "right")
-    )
+    things = [Thing("star", "red", "large", "top", place) for place in ("left", "right")]
+    left, right = (draw(Scene((thing,), "")) for thing in things)
     assert (logits(*tiny, left) - logits(*tiny, right)).abs().max() > 0.01  # type: ignore[call-arg]
 
 
@@ -58,9 +49,8 @@ def test_the_prompt_as_the_model_reads_it(tiny: Any) -> None:
         {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Describe."}]},
         {"role": "assistant", "content": "A star."},
     ]
-    assert (
-        processor.apply_chat_template(messages) == "<user><image>Describe.<assistant>A star.<eos>"
-    )
+    told = processor.apply_chat_template(messages)
+    assert told == "<user><image>Describe.<assistant>A star.<eos>"
     asked = processor.apply_chat_template(messages[:1], add_generation_prompt=True)
     assert asked == "<user><image>Describe.<assistant>"
     ids = processor(images=[STAR], text=[asked], return_tensors="pt")["input_ids"][0].tolist()
@@ -93,17 +83,10 @@ def test_any_other_text_comes_back(text: str) -> None:
 
 
 def test_pictures_of_any_size_and_kind(tiny: Any) -> None:
-    _, processor = tiny
-    for image in (
-        Image.new("RGB", (500, 300)),
-        Image.new("L", (20, 90)),
-        Image.new("RGBA", (48, 48)),
-    ):
-        pixels = tiny_processor().image_processor(image.convert("RGB"), return_tensors="pt")[
-            "pixel_values"
-        ]
-        assert pixels.shape == (1, 3, 48, 48)
-    background = processor.image_processor(
-        Image.new("RGB", (48, 48), (236, 234, 228)), return_tensors="pt"
-    )
-    assert background["pixel_values"].abs().max() < 0.01  # an empty place is zeros
+    def pixels(image: Image.Image) -> Any:
+        return tiny[1].image_processor(image, return_tensors="pt")["pixel_values"]
+
+    for mode, size in (("RGB", (500, 300)), ("L", (20, 90)), ("RGBA", (48, 48))):
+        assert pixels(Image.new(mode, size).convert("RGB")).shape == (1, 3, 48, 48)
+    background = pixels(Image.new("RGB", (48, 48), (236, 234, 228)))
+    assert background.abs().max() < 0.01  # an empty place is zeros

@@ -21,11 +21,8 @@ def solve(text: str, scene: Scene) -> str:
         shape = words[2].removesuffix("s")
         return str(sum(shape in ("shape", thing.shape) for thing in scene.objects))
     if words[0] == "Is":
-        return (
-            "yes"
-            if any([thing.color, thing.shape] == words[-2:] for thing in scene.objects)
-            else "no"
-        )
+        there = any([thing.color, thing.shape] == words[-2:] for thing in scene.objects)
+        return "yes" if there else "no"
     (thing,) = [thing for thing in scene.objects if thing.shape in words]
     return thing.color if words[0] == "What" else place_name(thing.row, thing.column)
 
@@ -51,10 +48,8 @@ def asked(count: int, unsure: float = 0.0) -> list[tuple[str, SceneQuestion]]:
 
 def test_people_vary_and_slip() -> None:
     questions = asked(500)
-    usual = sum(question.answers.count(right) for right, question in questions) / (
-        PEOPLE * len(questions)
-    )
-    assert 0.7 < usual < 0.85
+    usual = sum(question.answers.count(right) for right, question in questions)
+    assert 0.7 < usual / (PEOPLE * len(questions)) < 0.85
     assert all(question.right == right for right, question in questions)
     assert min(vqa_accuracy(right, question.answers) for right, question in questions) >= 0.9
 
@@ -79,9 +74,8 @@ def test_the_same_questions_each_time_and_other_ones_held_out() -> None:
 
 
 def test_a_full_picture_of_one_shape_can_still_be_asked_about() -> None:
-    scene = Scene(
-        tuple(Thing("star", "red", "small", row, "left") for row in ("top", "bottom")), "x"
-    )
+    stars = [Thing("star", "red", "small", row, "left") for row in ("top", "bottom")]
+    scene = Scene(tuple(stars), "x")
     texts = {ask(scene, random.Random(number)).text.split()[0] for number in range(50)}
     # which of the two stars would be meant by color or place is not clear
     assert texts == {"How", "Is"}
@@ -98,9 +92,8 @@ def test_captions_and_questions_in_turns() -> None:
         described = number % 2 == 0
         assert (row["reference"] is not None) is described
         assert (row["question"] is None) is (row["answers"] is None) is described
-        assert row["prompt"][0]["content"] == (
-            "Describe the picture." if described else row["question"]
-        )
+        asked_ = "Describe the picture." if described else row["question"]
+        assert row["prompt"][0]["content"] == asked_
 
 
 def test_a_question_is_one_sft_row() -> None:

@@ -22,20 +22,15 @@ UNIFORM = dict.fromkeys("12345", 0.2)
 
 
 def rate(name: str, text: str, context: str = CONTEXT, sentence: str = "") -> Any:
-    (rating,) = WordJudge().rate(
-        [Question([], probe=CriterionProbe(name, text, context, sentence))]
-    )
-    return rating
+    question = Question([], probe=CriterionProbe(name, text, context, sentence))
+    return WordJudge().rate([question])[0]
 
 
 def test_by_hand() -> None:
-    """A red circle: entity 5 and attribute 1 in "A blue circle.", and one statement of which
-    nothing is known.
-    """
+    """Entity 5 and attribute 1 in "A blue circle.", and one statement that is unknown."""
     rating = rate("correctness", "A red circle.", "A blue circle.")
-    assert rating.probabilities == pytest.approx(
-        {"1": 1.2 / 3, "2": 0.2 / 3, "3": 0.2 / 3, "4": 0.2 / 3, "5": 1.2 / 3}
-    )
+    unknown = dict.fromkeys("234", 0.2 / 3)
+    assert rating.probabilities == pytest.approx({"1": 1.2 / 3, **unknown, "5": 1.2 / 3})
     assert rating.mean == pytest.approx((5 + 1 + 3) / 3)
 
 
@@ -60,9 +55,7 @@ def test_saying_what_is_wrong_is_less_correct_and_not_less_complete() -> None:
 
 
 def test_saying_a_right_thing_again_makes_it_two_things() -> None:
-    """The first circle and its colour are right, the second and its colour are not there; one
-    statement is unknown.
-    """
+    """The second circle and its colour are not there; one statement is unknown."""
     once, twice = "A red circle.", "A red circle. A red circle."
     assert rate("correctness", once, once).mean == pytest.approx((5 + 5 + 3) / 3)
     assert rate("correctness", twice, once).mean == pytest.approx((5 + 5 + 1 + 1 + 3) / 5)
@@ -76,17 +69,13 @@ def test_what_says_nothing_is_not_known_to_be_correct() -> None:
 
 
 def test_a_sentence_is_looked_up_in_its_place() -> None:
-    text = "A small red circle sits in the top left corner. A green star is at the left edge."
-    right, wrong = (
-        "A small red circle sits in the top left corner.",
-        "A green star is at the left edge.",
-    )
+    right = "A small red circle sits in the top left corner."
+    wrong = "A green star is at the left edge."
+    text = f"{right} {wrong}"
     assert rate("correctness", text, sentence=right).mean > 4.5
     assert rate("correctness", text, sentence=wrong).mean < 2
-    assert (
-        rate("completeness", text, sentence=right).mean
-        > rate("completeness", text, sentence=wrong).mean
-    )
+    less = rate("completeness", text, sentence=wrong).mean
+    assert rate("completeness", text, sentence=right).mean > less
     assert rate("completeness", text, sentence=right) == rate("completeness", right)
 
 
@@ -100,13 +89,9 @@ def test_which_of_two_circles_is_meant() -> None:
 def test_statements() -> None:
     (graph,) = scene_graphs(["A small red circle is above a square."])
     said = [(s.kind, s.mention.head, s.words) for s in statements(graph)]
-    assert said == [
-        ("entity", "circle", ""),
-        ("attribute", "circle", "small"),
-        ("attribute", "circle", "red"),
-        ("entity", "square", ""),
-        ("relation", "circle", "above"),
-    ]
+    circle = [("entity", "circle", ""), ("attribute", "circle", "small")]
+    circle.append(("attribute", "circle", "red"))
+    assert said == [*circle, ("entity", "square", ""), ("relation", "circle", "above")]
     assert [s.words for s in statements(graph, (2, 7))] == ["small"]
 
 
@@ -114,44 +99,33 @@ def test_a_picture_it_cannot_see_is_a_failure_that_says_what_to_do() -> None:
     rating = rate("correctness", "A cat.", context="")
     assert isinstance(rating, Failure)
     assert rating.status is Status.UNPARSED
-    (verdict,) = HarmonicReward(WordJudge(), spans="none").assess(
-        [Sample("", "A cat.", images=("x.png",))]
-    )
+    sample = Sample("", "A cat.", images=("x.png",))
+    (verdict,) = HarmonicReward(WordJudge(), spans="none").assess([sample])
     assert verdict.status is Status.NOT_APPLICABLE
     assert "evidence='context'" in rating.message
 
 
 def test_all_answers_are_the_same_one_by_one() -> None:
-    texts = ["A red circle.", CONTEXT, "!!!", "A red circle."]
-    probes = [
-        CriterionProbe(name, text, CONTEXT)
-        for text in texts
-        for name in ("correctness", "fluency", "completeness")
-    ]
+    probes = []
+    for text in ("A red circle.", CONTEXT, "!!!", "A red circle."):
+        for name in ("correctness", "fluency", "completeness"):
+            probes.append(CriterionProbe(name, text, CONTEXT))
     together = WordJudge().rate([Question([], probe=probe) for probe in probes])
     assert together == [WordJudge().rate([Question([], probe=probe)])[0] for probe in probes]
 
 
 def test_through_the_reward_better_descriptions_score_higher() -> None:
     reward = HarmonicReward(WordJudge(), evidence="context")
-    texts = [
-        CONTEXT,
-        "A small red circle sits in the top left corner.",
-        "A small green circle sits in the top left corner.",
-        "A green star.",
-    ]
-    scores = [
-        verdict.score
-        for verdict in reward.assess([Sample("", text, context=CONTEXT) for text in texts])
-    ]
+    texts = [CONTEXT, "A small red circle sits in the top left corner."]
+    texts += ["A small green circle sits in the top left corner.", "A green star."]
+    verdicts = reward.assess([Sample("", text, context=CONTEXT) for text in texts])
+    scores = [verdict.score for verdict in verdicts]
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == 4
 
 
 def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are forgotten together, and answers are the same; a text that is longer than all is read,
-    too.
-    """
+    """All are forgotten together, answers stay; a text longer than all is read, too."""
     monkeypatch.setattr(word_judge, "REMEMBERED", 100)
 
     def asked(number: int, length: int = 1) -> Question:
@@ -163,7 +137,6 @@ def test_remembered_texts_are_bounded_in_characters(monkeypatch: pytest.MonkeyPa
     for number in numbers:
         assert judge.rate([asked(number)]) == WordJudge().rate([asked(number)])
         assert sum(map(len, judge._indexes)) <= 200
-    assert judge.rate([asked(number) for number in numbers]) == WordJudge().rate(
-        [asked(number) for number in numbers]
-    )
+    together = [asked(number) for number in numbers]
+    assert judge.rate(together) == WordJudge().rate(together)
     assert judge.rate([asked(9, length=10)]) == WordJudge().rate([asked(9, length=10)])

@@ -4,21 +4,19 @@ from experiments.scenes.referee_judge import RefereeJudge
 from spanreward.rewards import PoshReward
 from spanreward.rewards.base.verdict import Sample
 
-REFERENCE = (
-    "A large red circle sits in the bottom left corner. A small blue circle sits at the top edge."
-)
+TOP = "A small blue circle sits at the top edge."
+REFERENCE = f"A large red circle sits in the bottom left corner. {TOP}"
 
 
 def wrong(completion: str) -> set[str]:
-    (verdict,) = PoshReward(RefereeJudge({})).assess(
-        [Sample("", completion, references=(REFERENCE,))]
-    )
+    sample = Sample("", completion, references=(REFERENCE,))
+    (verdict,) = PoshReward(RefereeJudge({})).assess([sample])
     return {completion[span.start : span.end] for span in verdict.spans if span.score < 0.5}
 
 
 def test_what_is_right_is_right() -> None:
     assert wrong(REFERENCE) == set()
-    assert wrong("A small blue circle sits at the top edge.") == set()
+    assert wrong(TOP) == set()
 
 
 def test_a_place_is_that_of_the_thing_in_it() -> None:

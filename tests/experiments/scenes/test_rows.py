@@ -1,6 +1,4 @@
-"""Scenes as a recipe's data: the right columns, nothing of the truth in them, and wrong options are
-refused.
-"""
+"""Scenes as a recipe's data: the right columns, and nothing of the truth in them."""
 
 import json
 import random
@@ -15,7 +13,7 @@ from experiments.scenes.referee import judge_description
 from experiments.scenes.referee_judge import RefereeJudge
 from experiments.scenes.rows import misread, scenes as scenes_rows
 from experiments.scenes.truth import scene_named
-from experiments.scenes.world import draw
+from experiments.scenes.world import Thing, draw
 from spanreward.rewards import Sample
 from spanreward.training.data.load import load_data
 
@@ -34,9 +32,8 @@ def test_scenes_rows() -> None:
         assert len(row["reference"]) == 3
         assert len(row["criteria"]) == len(scene.objects)
         assert judge_description(" ".join(row["criteria"]), scene).f1 == 1.0
-        assert all(
-            judge_description(text, scene).f1 == 1.0 for text in (*row["reference"], row["context"])
-        )
+        for text in (*row["reference"], row["context"]):
+            assert judge_description(text, scene).f1 == 1.0
     assert len(set(dataset["id"])) == 12
 
 
@@ -63,9 +60,9 @@ def test_the_referee_finds_the_scene_that_a_row_names() -> None:
 
 
 def test_scenes_rows_are_the_same_each_time() -> None:
-    first, second = load_data(SCENES), load_data(SCENES)
-    assert first["reference"] == second["reference"]
-    assert first["reference"] != load_data(scenes_part(**SCENES.options | {"seed": 6}))["reference"]
+    first = load_data(SCENES)["reference"]
+    assert first == load_data(SCENES)["reference"]
+    assert first != load_data(scenes_part(**SCENES.options | {"seed": 6}))["reference"]
 
 
 def test_terse_scenes_say_less() -> None:
@@ -79,11 +76,9 @@ def test_terse_scenes_say_less() -> None:
 
 def test_a_person_gets_a_fifth_of_sizes_and_colours_wrong_and_nothing_else() -> None:
     generator = random.Random(0)
-    pairs = [
-        pair
-        for scene in scenes_of(scenes_part(**SCENES.options | {"count": 300}))
-        for pair in zip(scene.objects, misread(scene, generator, 0.2).objects, strict=True)
-    ]
+    pairs: list[tuple[Thing, Thing]] = []
+    for scene in scenes_of(scenes_part(**SCENES.options | {"count": 300})):
+        pairs += zip(scene.objects, misread(scene, generator, 0.2).objects, strict=True)
     wrong = sum((right.size != seen.size) + (right.color != seen.color) for right, seen in pairs)
     assert wrong / (2 * len(pairs)) == pytest.approx(0.2, abs=0.02)
     assert all(replace(right, size=seen.size, color=seen.color) == seen for right, seen in pairs)
@@ -92,12 +87,12 @@ def test_a_person_gets_a_fifth_of_sizes_and_colours_wrong_and_nothing_else() -> 
 def test_references_of_people_who_misread_differ_in_what_is_wrong() -> None:
     data = scenes_part(**SCENES.options | {"wrong_attribute": 0.2})
     pairs = list(zip(load_data(data), scenes_of(data), strict=True))
-    wrong = [
-        {text for text in row["reference"] if judge_description(text, scene).f1 < 1}
-        for row, scene in pairs
-    ]
-    assert any(len(texts) > 1 for texts in wrong)
-    assert all(judge_description(row["context"], scene).f1 == 1.0 for row, scene in pairs)
+    most = 0
+    for row, scene in pairs:
+        texts = {text for text in row["reference"] if judge_description(text, scene).f1 < 1}
+        most = max(most, len(texts))
+        assert judge_description(row["context"], scene).f1 == 1.0
+    assert most > 1
 
 
 def test_one_sft_row_per_reference() -> None:
@@ -106,33 +101,27 @@ def test_one_sft_row_per_reference() -> None:
     assert len(rows) == 36
     completions = [row["completion"] for row in rows]
     assert all(len(turn) == 1 and turn[0]["role"] == "assistant" for turn in completions)
-    assert [turn[0]["content"] for turn in completions] == [
-        text for row in plain for text in row["reference"]
-    ]
+    told = [text for row in plain for text in row["reference"]]
+    assert [turn[0]["content"] for turn in completions] == told
     assert all(row["completion"][0]["content"] in row["reference"] for row in rows)
 
 
 def test_no_row_holds_the_contents() -> None:
     """A reward sees every column: only what a judge reads may say what is in the picture."""
-    rows = load_data(SCENES, completions=True)
-    for row, scene in zip(
-        rows, [scene for scene in scenes_of(SCENES) for _ in range(3)], strict=True
-    ):
-        told = ("image", "reference", "context", "criteria", "completion")
+    told = ("image", "reference", "context", "criteria", "completion")
+    scenes = [scene for scene in scenes_of(SCENES) for _ in range(3)]
+    for row, scene in zip(load_data(SCENES, completions=True), scenes, strict=True):
         others = json.dumps({key: value for key, value in row.items() if key not in told})
-        assert not any(
-            word in others
-            for thing in scene.objects
-            for word in (thing.shape, thing.color, thing.size)
-        )
+        for thing in scene.objects:
+            assert not any(word in others for word in (thing.shape, thing.color, thing.size))
         assert not row["image"].info
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 7}, r"levels \[1, 2, 3, 4\], not 7"),
-        ({"split": "dev"}, "train, validation and test, not 'dev'"),
+        ({"level": 7}, "not 7"),
+        ({"split": "dev"}, "not 'dev'"),
         ({"ask": "riddles"}, "descriptions, questions or both, not 'riddles'"),
         ({"keep_object": 1.5}, r"keep_object.*1\.5"),
         ({"keep_attribute": -0.1}, r"keep_attribute.*-0\.1"),

@@ -1,6 +1,4 @@
-"""The small judge that sees: what it is taught and asked, a loop of judge and policy that both look
-at the picture, and cutting a text at its first wrong span.
-"""
+"""The small judge that sees, judge and policy in a loop, and cutting a text at a wrong span."""
 
 import inspect
 import re
@@ -49,10 +47,8 @@ def test_questions_of_a_few_words() -> None:
     with_star = Mention("edge", links=(Link("sits at", STAR, reverse=True),))
     assert short_question(PictureProbe("entity", STAR)) == "red star?"
     assert short_question(PictureProbe("attribute", STAR, "red")) == "red star: red?"
-    assert (
-        short_question(PictureProbe("relation", STAR, "sits at", EDGE))
-        == "red star sits at, left edge?"
-    )
+    sits = PictureProbe("relation", STAR, "sits at", EDGE)
+    assert short_question(sits) == "red star sits at, left edge?"
     assert short_question(PictureProbe("denied", in_corner)) == "star (in top corner)?"
     assert short_question(PictureProbe("entity", with_star)) == "edge (red star sits at)?"
 
@@ -109,42 +105,28 @@ def test_errors_are_counted_by_what_is_asked() -> None:
     perfect = errors_of(PictureJudge(), pictures=20)
     assert {row["wrong"] for row in perfect} == {0.0}
     assert {row["kind"] for row in perfect} == {"all", "entity", "attribute", "relation"}
-    noisy = {(row["kind"], row["there"]): row for row in errors_of(PictureJudge(0.3), pictures=100)}
-    assert noisy["all", True]["wrong"] == pytest.approx(0.3, abs=0.04)
-    assert noisy["all", False]["wrong"] == pytest.approx(0.3, abs=0.04)
+    noisy = errors_of(PictureJudge(0.3), pictures=100)
+    wrong = [row["wrong"] for row in noisy if row["kind"] == "all"]  # what is there, and what not
+    assert wrong == [pytest.approx(0.3, abs=0.04)] * 2
     assert markdown_lines(perfect)[2].endswith("| 0.0% | 0.0% |")
 
 
 @pytest.mark.runs
 def test_judge_and_policy_both_look_at_the_picture(tmp_path: Path) -> None:
     judge, policy = tmp_path / "judge", tmp_path / "policy"
-    small = ["trainer.max_steps=2", "trainer.per_device_train_batch_size=4", "data.options.count=8"]
     # until it answers with digits
-    lesson = [
-        "trainer.max_steps=40",
-        "trainer.per_device_train_batch_size=16",
-        "trainer.warmup_steps=0",
-    ]
-    lesson.append("data.options.count=32")
-    taught = spanreward(
-        *f"train {RECIPES}/seeing-judge.yaml --set output={judge} policy.model={TINY}".split(),
-        *lesson,
-    )
+    lesson = "trainer.max_steps=40 trainer.per_device_train_batch_size=16 data.options.count=32"
+    words = f"train {RECIPES}/seeing-judge.yaml --set output={judge} policy.model={TINY} {lesson}"
+    taught = spanreward(*words.split(), "trainer.warmup_steps=0")
     assert taught.code == 0, taught.err
     asked = f'{{name: "{RECIPES}/seeing_judge.py:SeeingJudge", options: {{model: {judge}}}}}'
-    settings = [
-        "trainer.steps_per_generation=1",
-        "trainer.num_generations=4",
-        "trainer.max_completion_length=16",
-    ]
-    settings += [
-        "trainer.soft_overlong_cache=4",
-        f"policy.model={TINY}",
-        f"rewards.0.judge={asked}",
-    ]
+    # two pictures, so that there are decoys
+    small = "trainer.max_steps=2 trainer.per_device_train_batch_size=8 data.options.count=8"
+    small += " trainer.steps_per_generation=1 trainer.num_generations=4"
+    small += " trainer.max_completion_length=16 trainer.soft_overlong_cache=4"
     recipe = ROOT / "recipes" / "quickstart" / "people-dapo.yaml"
-    small[1] = "trainer.per_device_train_batch_size=8"  # two pictures, so that there are decoys
-    trained = spanreward("train", recipe, "--set", f"output={policy}", *small, *settings)
+    words = f"train {recipe} --set output={policy} policy.model={TINY} {small}"
+    trained = spanreward(*words.split(), f"rewards.0.judge={asked}")
     assert trained.code == 0, trained.err
     assert '"posh/yes_rate"' in (policy / "metrics.jsonl").read_text()
 
@@ -170,9 +152,8 @@ def test_a_text_is_cut_at_its_first_wrong_words() -> None:
     thing = scene.objects[0]
     wrong = "blue" if thing.color != "blue" else "red"
     processor = tiny(0)[1]
-    policy = Scripted(
-        processor, f"There is a {wrong} {thing.shape}.", f" {thing.color} {thing.shape}.", "unused"
-    )
+    texts = (f"There is a {wrong} {thing.shape}.", f" {thing.color} {thing.shape}.", "unused")
+    policy = Scripted(processor, *texts)
     reward = PoshReward(PictureJudge(count=40), evidence="picture")
     text = revise(policy, processor, draw(scene), "Describe the picture.", reward)
     assert text == f"There is a {thing.color} {thing.shape}."

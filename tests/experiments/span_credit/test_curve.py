@@ -14,35 +14,31 @@ def row(
     arm: str, gains: list[float], reward: str = "truth", level: int = 2, rate: float = 2e-4
 ) -> dict[str, Any]:
     """Of a table. Greedy texts gain the opposite."""
-    return {
-        "reward": reward,
-        "level": level,
-        "arm": arm,
-        "learning_rate": rate,
-        "scalar_rate": 2e-4,
-        "sampled_difference_per_run": gains,
-        "difference_per_run": [-gain for gain in gains],
-    }
+    trained = {"reward": reward, "level": level, "arm": arm, "learning_rate": rate}
+    greedy = [-gain for gain in gains]
+    gained = {"sampled_difference_per_run": gains, "difference_per_run": greedy}
+    return {**trained, "scalar_rate": 2e-4, **gained}
 
 
 def panel(level: int = 2, **r: float) -> dict[str, Any]:
-    sources = {
-        name.replace("_", ":"): {
-            "labels": {"all": {"r": value, "low": value - 0.1, "high": value + 0.1}}
-        }
-        for name, value in r.items()
-    }
+    sources = {}
+    for name, value in r.items():
+        found = {"r": value, "low": value - 0.1, "high": value + 0.1}
+        sources[name.replace("_", ":")] = {"labels": {"all": found}}
     return {"level": level, "sources": sources}
 
 
-def test_sources_of_a_panel_are_what_arms_train_with() -> None:
-    assert trained_with("truth") == ("truth", "add_centred-0.5")
-    assert trained_with("truth, 5% flipped") == ("truth", "add_centred-0.5-flipped-0.05")
-    assert trained_with("truth, permuted") == ("truth", "add_centred-0.5-permuted")
-    assert trained_with("posh:transformers:a/judge") == (
-        "posh:transformers:a/judge",
-        "add_centred-0.5",
-    )
+@pytest.mark.parametrize(
+    ("source", "reward", "arm"),
+    [
+        ("truth", "truth", ""),
+        ("truth, 5% flipped", "truth", "-flipped-0.05"),
+        ("truth, permuted", "truth", "-permuted"),
+        ("posh:transformers:a/judge", "posh:transformers:a/judge", ""),
+    ],
+)
+def test_sources_of_a_panel_are_what_arms_train_with(source: str, reward: str, arm: str) -> None:
+    assert trained_with(source) == (reward, f"add_centred-0.5{arm}")
 
 
 def test_runs_of_several_tables_are_pooled_and_the_best_r_is_first() -> None:
@@ -50,9 +46,8 @@ def test_runs_of_several_tables_are_pooled_and_the_best_r_is_first() -> None:
         [row("scalar", [0.0, 0.0]), row("add_centred-0.5", [0.01, 0.03])],
         [row("add_centred-0.5", [0.08]), row("add_centred-0.5", [0.5], reward="posh:match")],
     ]
-    weak, strong = points_of(tables, [panel(posh_match=0.9, truth=0.8, posh_never_trained=0.7)])[
-        ::-1
-    ]
+    measured = panel(posh_match=0.9, truth=0.8, posh_never_trained=0.7)
+    strong, weak = points_of(tables, [measured])
     assert (weak["spans"], strong["spans"]) == ("truth", "posh:match")
     assert weak["r"] == pytest.approx({"r": 0.8, "low": 0.7, "high": 0.9})
     assert weak["sampled"]["per_run"] == [0.01, 0.03, 0.08]
@@ -82,15 +77,12 @@ def test_two_panels_of_the_same_spans_are_refused() -> None:
 
 
 def test_the_command_prints_and_draws(tmp_path: Path) -> None:
-    rows = [
-        row("add_centred-0.5", [0.01, 0.03]),
-        row("add_centred-0.5", [0.5], reward="posh:match", level=3),
-    ]
+    rows = [row("add_centred-0.5", [0.01, 0.03])]
+    rows.append(row("add_centred-0.5", [0.5], reward="posh:match", level=3))
     rows.append(row("add_centred-0.5", [0.2], reward="posh:transformers:a/judge"))
     (tmp_path / "table.json").write_text(json.dumps(rows))
-    (tmp_path / "two.json").write_text(
-        json.dumps(panel(truth=0.8, **{"posh_transformers_a/judge": 0.2}))
-    )
+    two = panel(truth=0.8, **{"posh_transformers_a/judge": 0.2})
+    (tmp_path / "two.json").write_text(json.dumps(two))
     (tmp_path / "three.json").write_text(json.dumps(panel(level=3, posh_match=0.3)))
     words = f"curve --tables {tmp_path}/table.json --plot {tmp_path}/c.svg --json {tmp_path}/c.json".split()
     done = experiments("credit", *words, "--panels", tmp_path / "two.json", tmp_path / "three.json")
@@ -98,6 +90,3 @@ def test_the_command_prints_and_draws(tmp_path: Path) -> None:
     assert "+0.020" in done.out
     assert (tmp_path / "c.svg").read_text().startswith("<?xml")
     assert [point["level"] for point in json.loads((tmp_path / "c.json").read_text())] == [2, 3, 2]
-    missing = experiments("credit", *words, "--panels", tmp_path / "no.json")
-    assert missing.code == 1
-    assert "no.json" in missing.err

@@ -32,13 +32,8 @@ def test_the_truth_and_its_spans() -> None:
     assert {word: span.score for word, span in words.items()} == {
         **{"small": 1.0, "blue": 0.0, "star": 1.0, "top": 1.0, "left": 1.0, "circle": 0.0}
     }
-    assert (
-        words["blue"].credit
-        == words["circle"].credit
-        < 0
-        < words["star"].credit
-        == words["top"].credit
-    )
+    assert words["blue"].credit == words["circle"].credit < 0
+    assert words["star"].credit == words["top"].credit > 0
     assert words["blue"].kind == "color"
 
 
@@ -49,40 +44,30 @@ def test_a_text_that_says_nothing_right_has_no_spans() -> None:
 
 def test_flipped_spans_lie_about_three_in_ten_and_the_score_does_not() -> None:
     samples = [sample()] * 200
-    plain, flipped = (
-        TruthReward({"a": SCENE}).assess(samples),
-        TruthReward({"a": SCENE}, flipped=0.3).assess(samples),
-    )
+    plain = TruthReward({"a": SCENE}).assess(samples)
+    flipped = TruthReward({"a": SCENE}, flipped=0.3).assess(samples)
     assert [verdict.score for verdict in flipped] == [verdict.score for verdict in plain]
-    pairs = [
-        (a.score, b.score)
-        for x, y in zip(plain, flipped, strict=True)
-        for a, b in zip(x.spans, y.spans, strict=True)
-    ]
-    # 1,200 spans: four standard deviations
-    assert 0.25 < sum(a != b for a, b in pairs) / len(pairs) < 0.35
+    wrong = []
+    for true, lying in zip(plain, flipped, strict=True):
+        for one, other in zip(true.spans, lying.spans, strict=True):
+            wrong.append(one.score != other.score)
+    assert 0.25 < sum(wrong) / len(wrong) < 0.35  # 1,200 spans: four standard deviations
 
 
 def test_permuted_spans_are_the_groups_own() -> None:
-    samples = [
-        sample(),
-        sample("There is a red star."),
-        Sample(prompt="", completion="A circle, a star.", id="b"),
-    ]
+    other = Sample(prompt="", completion="A circle, a star.", id="b")
+    samples = [sample(), sample("There is a red star."), other]
     scenes = {"a": SCENE, "b": SCENE}
-    plain, permuted = (
-        TruthReward(scenes).assess(samples),
-        TruthReward(scenes, permuted=True).assess(samples),
-    )
-    for rows in ((0, 1), (2,)):
-        credits = [
-            sorted(span.credit for row in rows for span in verdicts[row].spans)
-            for verdicts in (plain, permuted)
-        ]
-        assert credits[0] == credits[1]
-    assert [[span.start for span in verdict.spans] for verdict in permuted] == [
-        [span.start for span in verdict.spans] for verdict in plain
-    ]
+    plain = [verdict.spans for verdict in TruthReward(scenes).assess(samples)]
+    permuted = [verdict.spans for verdict in TruthReward(scenes, permuted=True).assess(samples)]
+    for rows in (slice(0, 2), slice(2, 3)):
+        before, after = (
+            sorted(span.credit for row in spans[rows] for span in row)
+            for spans in (plain, permuted)
+        )
+        assert before == after
+    for one, moved in zip(plain, permuted, strict=True):
+        assert [span.start for span in one] == [span.start for span in moved]
 
 
 @pytest.mark.parametrize(
@@ -97,19 +82,9 @@ def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) ->
     model, processor = load_policy(TINY, 0)
     model.save_pretrained(tmp_path)
     processor.save_pretrained(tmp_path)
-    run = train_arm(
-        arm,
-        reward,
-        str(tmp_path),
-        1,
-        3,
-        steps=1,
-        learning_rate=1e-4,
-        evaluate_every=1,
-        prompts=4,
-        perturbation=1e-6,
-        overlong=0 if reward == "truth" else 8,
-    )
+    small: dict[str, Any] = {"steps": 1, "evaluate_every": 1, "prompts": 4, "perturbation": 1e-6}
+    small |= {"learning_rate": 1e-4, "overlong": 0 if reward == "truth" else 8}
+    run = train_arm(arm, reward, str(tmp_path), 1, 3, **small)
     assert (run["arm"]["name"], run["reward"], run["perturbation"]) == (name, reward, 1e-6)
     assert json.loads(json.dumps(run)) == run
     assert [measured["step"] for measured in run["evaluations"]] == [0, 1]
@@ -120,60 +95,19 @@ def test_one_step_of_an_arm(tmp_path: Path, arm: Arm, name: str, reward: str) ->
     assert (step["truth_f1"] == step["reward"]) == (reward == "truth")
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (
-            ["--reward", "bleu"],
-            "no reward 'bleu': take truth, or posh: and a judge, such as posh:match",
-        ),
-        (
-            ["--reward", "posh:match", "--flipped", "0.3"],
-            "the spans of posh:match are a judge's own",
-        ),
-    ],
-)
-def test_the_command_names_what_there_is_not(tmp_path: Path, options: Any, said: str) -> None:
-    done = experiments(
-        "credit", "--output", tmp_path, "run", "--base", "no", "--level", "1", *options
-    )
-    assert done.code == 1
-    assert said in done.err
-
-
 def test_a_run_that_is_there_is_not_taken_for_one_of_other_settings(tmp_path: Path) -> None:
     name = "level1-truth-scalar-0.0002-seed0.json"
-    run = {
-        "base": "no",
-        "steps": [{}] * 2,
-        "evaluations": [{"step": step, "f1": [0.5] * 4} for step in (0, 1, 2)],
-    }
+    evaluations = [{"step": step, "f1": [0.5] * 4} for step in (0, 1, 2)]
+    run = {"base": "no", "steps": [{}] * 2, "evaluations": evaluations}
     (tmp_path / name).write_text(json.dumps(run))
-    alike = [
-        "--level",
-        "1",
-        "--seeds",
-        "0",
-        "--base",
-        "no",
-        "--steps",
-        "2",
-        "--evaluate-every",
-        "1",
-        "--prompts",
-        "4",
-    ]
-    alike += ["--overlong", "0"]
-    done = experiments("credit", "--output", tmp_path, "run", *alike)
+    made = "--level 1 --seeds 0 --base no --steps 2 --evaluate-every 1 --prompts 4 --overlong 0"
+    words = ["credit", "--output", str(tmp_path), "run", *made.split()]
+    done = experiments(*words)
     assert (done.code, done.out.strip()) == (0, f"{tmp_path / name} is there")
-    others = [
-        ("--base", "other"),
-        ("--steps", "100"),
-        ("--evaluate-every", "2"),
-        ("--prompts", "8"),
-    ]
-    for option, value in [*others, ("--overlong", "8")]:
-        done = experiments("credit", "--output", tmp_path, "run", *alike, option, value)
+    others = ["--base", "other", "--steps", "100", "--evaluate-every", "2", "--prompts", "8"]
+    others += ["--overlong", "8"]
+    for option, value in zip(others[::2], others[1::2], strict=True):
+        done = experiments(*words, option, value)
         assert done.code == 1
-        made = dict(zip(alike[::2], alike[1::2], strict=True))[option]
-        assert f"{name} was made with {option} {made}, and {value} " in done.err
+        was = words[words.index(option) + 1]
+        assert f"{name} was made with {option} {was}, and {value} " in done.err

@@ -1,7 +1,4 @@
-"""Situations of training that people reported: each is trained, refused or stopped with a sentence.
-
-One policy each.
-"""
+"""Situations of training that people reported: trained, refused or stopped with a sentence."""
 
 import re
 

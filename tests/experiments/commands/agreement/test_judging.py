@@ -1,49 +1,28 @@
-"""`python -m experiments agreement judge`: its tables, its numbers, the votes on file, and what a
-user gets wrong.
-"""
+"""`experiments agreement judge`: its tables, its numbers and the votes on file."""
 
 import json
 from pathlib import Path
 
-from tests.support.command import experiments
+from tests.support.numbers import measured
 
 WORDS = "experiments/scenes/word_judge.py:WordJudge"  # the default
-PAIR = {
-    "id": 1,
-    "instruction": "Which fruit is it?",
-    "human_answer": "A",
-    "original_dataset": "coco",
-}
-PAIR |= {
-    "answer1": {"name": "[b]x[/b]", "answer": "A fruit."},
-    "answer2": {"name": "<y>", "answer": "A dog runs."},
-}
-SCORE = {
-    "id": 1,
-    "instruction": "Which fruit is it?",
-    "name": "x",
-    "answer": "A fruit.",
-    "human": 4,
-}
-BATCH = {"id": 1, "instruction": "Which fruit is it?", "human": "AB"}
-BATCH |= {"answers": [{"name": "x", "answer": "A fruit."}, {"name": "y", "answer": "A dog runs."}]}
-
-
-def write(folder: Path, **files: object) -> Path:
-    for name, row in files.items():
-        (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
-    return folder
+ASKED = {"id": 1, "instruction": "Which fruit is it?"}
+ANSWERS = ({"name": "[b]x[/b]", "answer": "A fruit."}, {"name": "<y>", "answer": "A dog runs."})
+PAIR = {**ASKED, "human_answer": "A", "original_dataset": "coco"}
+PAIR |= {"answer1": ANSWERS[0], "answer2": ANSWERS[1]}
+SCORE = {**ASKED, "name": "x", "answer": "A fruit.", "human": 4}
+BATCH = {**ASKED, "human": "AB", "answers": ANSWERS}
 
 
 def test_numbers_tables_and_votes(tmp_path: Path) -> None:
-    folder = write(tmp_path, pair=PAIR, score=SCORE, batch=BATCH)
-    numbers, votes = tmp_path / "numbers.json", tmp_path / "votes.jsonl"
-    files = ("--json", numbers, "--votes", votes)
-    done = experiments("agreement", "judge", folder, "--request-as-context", *files)
-    assert done.code == 0, done.err
-    assert "Rankings, from both ends" in done.out
-    assert "[b]x[/b]" in done.out  # a name is no markup
-    judges = json.loads(numbers.read_text())["judges"]
+    for name, row in (("pair", PAIR), ("score", SCORE), ("batch", BATCH)):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    votes = tmp_path / "votes.jsonl"
+    words = ("agreement", "judge", tmp_path, "--request-as-context", "--votes", votes)
+    out, numbers = measured(tmp_path, *words)
+    assert "Rankings, from both ends" in out
+    assert "[b]x[/b]" in out  # a name is no markup
+    judges = numbers["judges"]
     assert list(judges) == [WORDS, "always the first", "always the longer"]
     (pairs,) = judges[WORDS]["pairs"]
     assert (pairs["n"], pairs["right"], pairs["orders_agree"]) == (1, 1, 1.0)
@@ -57,20 +36,3 @@ def test_numbers_tables_and_votes(tmp_path: Path) -> None:
     assert own[0]["seed"] == 0
     assert "draws" not in own[1]  # consistency is of the file's order
     assert [line["ranking"] for line in own if line["kind"] == "ranking"] == [[0, 1], [0, 1]]
-
-
-def test_without_a_context_words_fail_and_that_is_counted(tmp_path: Path) -> None:
-    done = experiments(
-        "agreement", "judge", write(tmp_path, pair=PAIR), "--json", tmp_path / "numbers.json"
-    )
-    assert done.code == 0, done.err
-    (pairs,) = json.loads((tmp_path / "numbers.json").read_text())["judges"][WORDS]["pairs"]
-    assert (pairs["n"], pairs["failed"], pairs["with_ties"]) == (0, 1, None)
-
-
-def test_what_a_user_gets_wrong_is_one_sentence(tmp_path: Path) -> None:
-    done = experiments("agreement", "judge", tmp_path)
-    assert done.code == 1
-    assert "has none of score.jsonl" in done.err
-    done = experiments("agreement", "judge", write(tmp_path, pair={**PAIR, "human_answer": "E"}))
-    assert "pair.jsonl line 1: 'human_answer'" in done.err

@@ -1,29 +1,19 @@
 """`agreement scenes`: a judge's answers about Scenes against the truth, as a table and as JSON."""
 
-import json
 from pathlib import Path
 
-from tests.support.command import experiments
+from tests.support.numbers import measured
 
 
 def test_words_are_mostly_right(tmp_path: Path) -> None:
     judge = "experiments/scenes/word_judge.py:WordJudge"
-    done = experiments(
-        "agreement", "scenes", "--judge", judge, "--count", "8", "--json", tmp_path / "match.json"
-    )
-    assert done.code == 0, done.err
-    numbers = json.loads((tmp_path / "match.json").read_text())
+    words = ("agreement", "scenes", "--judge", judge, "--count", "8")
+    out, numbers = measured(tmp_path, *words)
     assert numbers["split"] == "test"
     assert numbers["kinds"].keys() == {"entity", "attribute", "relation", "lave", "pair"}
     for kind, row in numbers["kinds"].items():
-        assert kind in done.out
+        assert kind in out
         assert row["failed"] == 0
         assert sum(one["count"] for one in row["bins"]) == row["questions"]
     assert numbers["kinds"]["attribute"]["accuracy"] > 0.9
     assert sum(row["questions"] for row in numbers["kinds"].values()) == numbers["questions"]
-
-
-def test_too_few_pictures_are_one_sentence() -> None:
-    done = experiments("agreement", "scenes", "--judge", "match", "--count", "1")
-    assert done.code == 1
-    assert "at least, got 1" in done.err
