@@ -70,7 +70,6 @@ def test_arms_of_other_runs_are_refused() -> None:
 def run_file(
     folder: Path, arm: str, seed: int, f1: list[float], steps: list[int], **more: Any
 ) -> None:
-    """Writes a run of Scenes' level 2."""
     made = {"reward": "truth", "learning_rate": 2e-4, "perturbation": 0.0, **more}
     measured = []
     for step, value in zip(steps, f1, strict=True):
@@ -78,7 +77,8 @@ def run_file(
         measured.append({"step": step, "length": 9.0, **scores})
     run = {"arm": {"name": arm}, "level": 2, "seed": seed, **made, "evaluations": measured}
     run["steps"] = [{"step": step + 1, "truth_f1": f1[-1] / 2} for step in range(10)]
-    (folder / f"{arm}-{seed}-{'-'.join(map(str, made.values()))}.json").write_text(json.dumps(run))
+    name = f"level2-{arm}-{seed}-{'-'.join(map(str, made.values()))}.json"
+    (folder / name).write_text(json.dumps(run))
 
 
 def test_only_runs_that_both_have_are_compared(tmp_path: Path) -> None:
