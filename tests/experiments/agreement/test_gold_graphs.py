@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from experiments.agreement.gold_graphs import Element, compare, measure_gold, read_gold
-from tests.support.numbers import numbers_of
+from tests.support.experiment_numbers import numbers_of
 
 TEXT = "A tall man wears a red hat. He smiles."
 

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.hacking import held_out
 from tests.support.command import experiments
-from tests.support.numbers import measured
+from tests.support.experiment_numbers import measured
 from tests.support.paths import DATA, ROOT
 
 pytestmark = [

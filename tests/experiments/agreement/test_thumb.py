@@ -12,8 +12,8 @@ from experiments.agreement.thumb import measure_thumb, rate
 from experiments.labels.statistics import pearson
 from experiments.scenes.word_judge import WordJudge
 from spanreward.rewards import HarmonicReward
+from tests.support.experiment_numbers import measured
 from tests.support.fakes import FakeJudge, certain, criterion_of
-from tests.support.numbers import measured
 from tests.support.paths import ROOT
 
 DATA = ROOT.parent / "shared" / "data"

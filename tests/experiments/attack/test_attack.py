@@ -8,7 +8,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 from experiments.attack import rows
 from experiments.attack.pictures import blank
-from tests.support.numbers import measured
+from tests.support.experiment_numbers import measured
 
 
 def test_the_figures_stand_beside_those_of_before(tmp_path: Path) -> None:

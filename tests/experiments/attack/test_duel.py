@@ -6,7 +6,7 @@ import pytest
 
 from experiments.attack import duel
 from spanreward import FunctionJudge
-from tests.support.numbers import measured
+from tests.support.experiment_numbers import measured
 
 
 def between(text: str, begin: str, end: str) -> str:

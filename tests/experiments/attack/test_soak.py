@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 from experiments.attack import clients, soak
-from tests.support.numbers import measured
+from tests.support.experiment_numbers import measured
 
 
 def test_the_figures_of_a_short_soak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

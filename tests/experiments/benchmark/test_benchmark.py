@@ -10,7 +10,7 @@ from experiments.benchmark import posh
 from experiments.scenes.parts import TINY
 from spanreward.rewards.judges.judge import Question
 from spanreward.training.policy import load_policy
-from tests.support.numbers import numbers_of
+from tests.support.experiment_numbers import numbers_of
 from tests.support.paths import ROOT
 from tests.support.tokenizer import tokenizer
 

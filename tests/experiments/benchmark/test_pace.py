@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.benchmark import ahead, requests
-from tests.support.numbers import numbers_of
+from tests.support.experiment_numbers import numbers_of
 
 
 def step(**seconds: float) -> dict[str, float]:

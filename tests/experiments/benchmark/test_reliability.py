@@ -23,7 +23,7 @@ from spanreward.rewards.lave.prompts import load_lave_prompts as lave_prompts
 from spanreward.rewards.pairwise.ranking import read_ranking
 from spanreward.rewards.posh.prompts import load_prompts as posh_prompts
 from spanreward.rewards.reward.reward import Reward
-from tests.support.numbers import numbers_of
+from tests.support.experiment_numbers import numbers_of
 
 
 def looks(**each: Any) -> list[dict[str, float]]:

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.benchmark import rows
 from spanreward.rewards.rows.tables import table_rows
-from tests.support.numbers import numbers_of
+from tests.support.experiment_numbers import numbers_of
 
 
 def test_both_runs_are_measured_for_each_file(tmp_path: Path) -> None:

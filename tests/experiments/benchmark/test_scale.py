@@ -11,7 +11,7 @@ from experiments.benchmark.scale import calibrated, placements, rates_of
 from spanreward.rewards import MatchJudge, PoshReward
 from spanreward.training.plan.memory import size_by_name
 from spanreward.training.recipe import RewardPart, load_recipe
-from tests.support.numbers import numbers_of
+from tests.support.experiment_numbers import numbers_of
 from tests.support.paths import ROOT
 from tests.support.tokenizer import tokenizer
 

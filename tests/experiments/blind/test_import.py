@@ -15,7 +15,7 @@ from experiments.blind.export import export, key_of
 from experiments.blind.results import measure
 from tests.support.blind import IDS, comparison, filled, label_studio, lines
 from tests.support.command import experiments
-from tests.support.numbers import measured
+from tests.support.experiment_numbers import measured
 
 SIDES = ("dapo", "sft")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import experiments
-from tests.support.numbers import measured, numbers_of
+from tests.support.experiment_numbers import measured, numbers_of
 
 JUDGED = [("A dog.", "1_much_better"), ("A red circle.", "equal")] * 2
 REFERENCES = ["A blue circle.", "A red circle above a star."]

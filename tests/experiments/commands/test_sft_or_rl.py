@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.support.numbers import measured
+from tests.support.experiment_numbers import measured
 
 
 def comparison(folder: Path, **runs: list[float]) -> Path:

@@ -11,8 +11,8 @@ from PIL import Image
 
 from experiments.reproduce.steps import REPRODUCTIONS
 from tests.experiments.agreement.test_gold_graphs import record as gold
+from tests.support.experiment_numbers import measured, numbers_of
 from tests.support.fakes import FakeJudge
-from tests.support.numbers import measured, numbers_of
 from tests.support.parsed import CONSTRUCTED
 from tests.support.paths import ROOT
 

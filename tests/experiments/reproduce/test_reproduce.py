@@ -12,7 +12,7 @@ from experiments.reproduce.figures import GPT_4V, JUDGE_2
 from experiments.reproduce.steps import POSH_JUDGE, REPRODUCTIONS, Step
 from spanreward import Sample, build_reward, load_judge
 from tests.experiments.reproduce.test_printed_tables import lines
-from tests.support.numbers import measured, numbers_of
+from tests.support.experiment_numbers import measured, numbers_of
 from tests.support.paths import DATA
 
 LINE = {"edit_type": "swap", "image_id": 1, "caption": "A red circle."}

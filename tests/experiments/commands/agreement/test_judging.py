@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.support.numbers import measured
+from tests.support.experiment_numbers import measured
 
 WORDS = "experiments/scenes/word_judge.py:WordJudge"  # the default
 ASKED = {"id": 1, "instruction": "Which fruit is it?"}

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.numbers import measured
+from tests.support.experiment_numbers import measured
 
 
 def test_words_are_mostly_right(tmp_path: Path) -> None:

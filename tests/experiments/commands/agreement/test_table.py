@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.numbers import measured, numbers_of
+from tests.support.experiment_numbers import measured, numbers_of
 
 
 def written(path: Path, rows: list[dict[str, Any]]) -> Path:
