@@ -5,6 +5,7 @@ Imports count wherever they stand, also under TYPE_CHECKING and inside a functio
 (tests/import_graph.py).
 """
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,9 @@ def test_the_product_knows_no_experiment() -> None:
     for path in paths:
         tops = {module.partition(".")[0] for module, _ in imported(path)}
         assert not tops & {"experiments", "tests", "rewards", "training"}, path
+
+
+def test_no_helper_of_the_tests_has_the_name_of_a_module_of_python() -> None:
+    """A script in tests/support would import the helper in place of Python's module."""
+    names = {path.stem for path in (ROOT / "tests/support").glob("*.py")}
+    assert names.isdisjoint(sys.stdlib_module_names)
