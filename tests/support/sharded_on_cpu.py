@@ -60,7 +60,7 @@ def size_here(parameter: Any) -> tuple[int, int]:
 
 if __name__ == "__main__":
     let_through()
-    run_train = spanreward.training.run.train
-    spanreward.training.run.train = train  # type: ignore[assignment]
+    run_train = spanreward.training.run.train_and_write
+    spanreward.training.run.train_and_write = train  # type: ignore[assignment]
     sys.argv = ["train.py", *sys.argv[2:]]
     main()

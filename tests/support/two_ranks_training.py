@@ -63,8 +63,8 @@ def train(trainer: Any, *rest: Any) -> None:
 
 
 if __name__ == "__main__":
-    run_train = spanreward.training.run.train
-    spanreward.training.run.train = train  # type: ignore[assignment]
+    run_train = spanreward.training.run.train_and_write
+    spanreward.training.run.train_and_write = train  # type: ignore[assignment]
     spanreward.training.recipe_rewards.load_judge = lambda *_, **__: Judge()
     sys.argv = ["train.py", *sys.argv[2:]]
     main()
