@@ -43,7 +43,7 @@ with atheris.instrument_imports(include=["rewards", "training", "yaml", "json", 
 
 FOLDER = Path(tempfile.mkdtemp(dir="/dev/shm"))
 ROOT = Path(__file__).parents[1]
-HARMONIC = harmonic.load_prompts()
+HARMONIC = harmonic.load_harmonic_prompts()
 ROWS = JsonlPart(source="jsonl", path="rows.jsonl")
 SMALL = 700  # bytes of a seed: YAML is read some hundred bytes a millisecond while it is watched
 KEYS = [f"key{number}" for number in range(8)]
@@ -67,9 +67,9 @@ def prompts(data: bytes) -> None:
         file.write_bytes(data[1:])
     loaders: tuple[Callable[[], object], ...] = (
         lambda: posh.load_prompts(path),
-        lambda: harmonic.load_prompts(path),
-        lambda: pairwise.load_prompts(path),
-        lambda: lave.load_prompts(path),
+        lambda: harmonic.load_harmonic_prompts(path),
+        lambda: pairwise.load_pairwise_prompts(path),
+        lambda: lave.load_lave_prompts(path),
         lambda: harmonic.chosen_criteria(HARMONIC, path),
         lambda: posh.load_prompts(folder),
     )
