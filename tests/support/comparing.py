@@ -1,8 +1,7 @@
-"""`spanreward compare` in the tests' own process, and the files that it reads and writes."""
+"""`spanreward compare` in the tests' own process, and what it wrote."""
 
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -26,13 +25,3 @@ def results_of(folder: Path | str) -> Any:
 
 def page_of(folder: Path | str) -> str:
     return (Path(folder) / "report.html").read_text()
-
-
-def write_lines(path: Path | str, rows: Iterable[Any]) -> Path:
-    """A file with a row a line."""
-    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return Path(path)
-
-
-def read_lines(path: Path | str) -> list[Any]:
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]

@@ -1,15 +1,16 @@
 """Small folders of votes in the layouts that `python -m experiments agreement votes` reads."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.files import write_lines
 
-def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+
+def write_votes(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Writes a file of a folder of votes, and returns the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path.parent
+    return write_lines(path, rows).parent
 
 
 def wildvision(question: str, score: float, model: str = "m", **more: Any) -> dict[str, Any]:

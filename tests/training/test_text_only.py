@@ -24,6 +24,7 @@ from spanreward.training.recipe import (
 from spanreward.training.recipe_rewards import build_rewards
 from spanreward.training.run import build_trainer, run
 from tests.support.command import spanreward
+from tests.support.files import write_lines
 from tests.support.refused_data import refused
 from tests.support.tiny_models import save_llama
 
@@ -37,8 +38,7 @@ PICTURED = {"image": "red.png", "reference": "A red wall."}
 
 def jsonl(folder: Path, *records: Any, **fields: Any) -> JsonlPart:
     Image.new("RGB", (40, 30), "red").save(folder / "red.png")
-    path = folder / f"rows{len(list(folder.iterdir()))}.jsonl"
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    path = write_lines(folder / f"rows{len(list(folder.iterdir()))}.jsonl", records)
     return JsonlPart(source="jsonl", path=str(path), **fields)
 
 

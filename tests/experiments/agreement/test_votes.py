@@ -11,7 +11,7 @@ from experiments.agreement.mllm_bench import SITUATIONS, TIE, UNABLE
 from experiments.agreement.votes import VoteResults, measure_votes
 from spanreward.rewards.comparison.resampling import Interval
 from tests.support.paths import DATA
-from tests.support.votes import iiw, mllm, wildvision, write_lines
+from tests.support.votes import iiw, mllm, wildvision, write_votes
 
 present = pytest.mark.skipif(
     not (DATA / "mllm_bench").is_dir(), reason=f"published votes are not at {DATA}"
@@ -170,7 +170,7 @@ def test_questions_on_one_example_are_drawn_together(of: Any) -> None:
 def test_a_small_folder_of_five_labels_by_hand(tmp_path: Path) -> None:
     labels = ["B>>A", "B>A", "A=B", "A>B", "A>>B", "B>A", None, "I think that both answers are …"]
     rows = [wildvision(f"q{number}", label) for number, label in enumerate(labels)]
-    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    results = measure_votes(write_votes(tmp_path / "votes.jsonl", rows))
     model = results.models["m"]
     assert model.counts == {"much_better": 1, "better": 2, "tie": 3, "worse": 1, "much_worse": 1}
     assert model.unreadable == 2
@@ -193,10 +193,10 @@ def test_labels_that_the_source_filled_in_are_told(tmp_path: Path) -> None:
         wildvision("q1", "A>B"),
         wildvision("q2", "A=B", raw=None, judge_failed=True),
     ]
-    model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
+    model = measure_votes(write_votes(tmp_path / "votes.jsonl", rows)).models["m"]
     assert (model.unspoken, model.score, model.without_unspoken) == (1, 50.0, 50.0)
     rows[1]["score"] = rows[1]["raw"] = "B>A"
-    model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
+    model = measure_votes(write_votes(tmp_path / "votes.jsonl", rows)).models["m"]
     assert (round(model.score, 2), model.without_unspoken) == (83.33, 100.0)
 
 
@@ -204,7 +204,7 @@ def test_both_orders_of_five_labels_are_one_prompt(tmp_path: Path) -> None:
     """An always-first judge has an even score and a first slot of 1."""
     rows = [wildvision(f"q{number}", "A>B", order="anchor first") for number in range(20)]
     rows += [{**row, "order": "model first"} for row in rows]
-    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    results = measure_votes(write_votes(tmp_path / "votes.jsonl", rows))
     model = results.models["m"]
     expected = (50.0, 1.0, 0.0, 20)
     assert (model.score, model.first_slot, model.swap_consistency, model.prompts) == expected
@@ -228,11 +228,11 @@ def test_what_two_orders_decide_by_hand(tmp_path: Path) -> None:
         ("answer2", " Answer1. ", "m"),  # as a judge may write it
     ]
     for number, (one, two, decided) in enumerate(votes):
-        folder = write_lines(tmp_path / str(number) / "votes.jsonl", [mllm(0, one, two)])
+        folder = write_votes(tmp_path / str(number) / "votes.jsonl", [mllm(0, one, two)])
         counts = measure_votes(folder).models["m"].counts
         assert {name: count for name, count in counts.items() if count} == {decided: 1}
     rows = [mllm(number, one, two) for number, (one, two, _) in enumerate(votes)]
-    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    results = measure_votes(write_votes(tmp_path / "votes.jsonl", rows))
     model = results.models["m"]
     assert list(model.counts.values()) == [3, 2, 1, 1, 2, 2]
     assert model.score == model.win_rate == pytest.approx(100 * 3 / 11)
@@ -243,7 +243,7 @@ def test_what_two_orders_decide_by_hand(tmp_path: Path) -> None:
 def test_an_unreadable_order_leaves_its_prompt_out(tmp_path: Path) -> None:
     votes = [("Answer2", "Answer1"), ("Answer2", "Answer1"), ("Answer2", None), (ONE, ONE)]
     rows = [mllm(number, *both) for number, both in enumerate(votes)]
-    model = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models["m"]
+    model = measure_votes(write_votes(tmp_path / "votes.jsonl", rows)).models["m"]
     assert (model.unreadable, sum(model.counts.values())) == (1, 3)
     assert model.score == pytest.approx(100 * 2 / 3)
     assert model.treated == pytest.approx({"tie": 50.0, "loss": 50.0, "win": 75.0})
@@ -251,11 +251,11 @@ def test_an_unreadable_order_leaves_its_prompt_out(tmp_path: Path) -> None:
 
 def test_questions_give_levels_and_lengths(tmp_path: Path) -> None:
     rows = [mllm(number, "Answer2", "Answer1", answer="w " * (2 + number)) for number in range(12)]
-    folder = write_lines(tmp_path / "votes.jsonl", rows)
+    folder = write_votes(tmp_path / "votes.jsonl", rows)
     assert measure_votes(folder).models["m"].length is None
     question = {"level": "Applying", "anchor_model": "a", "anchor_answer": "w " * 8}
     questions = [{"id": number, **question} for number in range(12)]
-    write_lines(tmp_path / "questions.jsonl", questions)
+    write_votes(tmp_path / "questions.jsonl", questions)
     model = measure_votes(folder).models["m"]
     assert model.slices == {"Applying": (12, 0, 0)}
     assert (model.length.raw, model.length.longer) == (1.0, 11 / 24)  # 6 to 10 words beside 8
@@ -265,7 +265,7 @@ def test_answers_in_words_by_hand(tmp_path: Path) -> None:
     answers = ["IIW is substantially better", "IIW is marginally better", "Neutral"]
     answers += ["DCI is marginally better"]
     rows = [iiw(f"e{number}", answer) for number, answer in enumerate(answers)]
-    models = measure_votes(write_lines(tmp_path / "votes.jsonl", rows)).models
+    models = measure_votes(write_votes(tmp_path / "votes.jsonl", rows)).models
     assert list(models) == ["S / DCI / Hallucination", "S / DCI"]
     assert (models["S / DCI"].score, models["S / DCI"].reward) == (25.0, 25.0)
     assert list(models["S / DCI"].counts.values()) == [1, 1, 1, 1, 0]
@@ -279,7 +279,7 @@ def test_one_prompt_and_ties_alone_are_told(
     tmp_path: Path, votes: list[str], win_rate: float, interval: float | None, warning: str
 ) -> None:
     rows = [wildvision(f"q{number}", vote) for number, vote in enumerate(votes)]
-    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    results = measure_votes(write_votes(tmp_path / "votes.jsonl", rows))
     model = results.to_json()["models"]["m"]
     assert (model["score"], model["win_rate"]) == ((100 + win_rate) / 2, win_rate)
     assert model["interval"] == {"low": interval, "high": interval}
@@ -289,7 +289,7 @@ def test_one_prompt_and_ties_alone_are_told(
 def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path) -> None:
     rows = [wildvision(f"q{n}", None) for n in range(3)]
     rows += [wildvision(f"q{n}", "B>A", model="n") for n in range(2)]
-    results = measure_votes(write_lines(tmp_path / "votes.jsonl", rows))
+    results = measure_votes(write_votes(tmp_path / "votes.jsonl", rows))
     entry = results.to_json()["models"]["m"]
     expected = (None, 3, {"low": None, "high": None})
     assert (entry["score"], entry["unreadable"], entry["interval"]) == expected
@@ -299,7 +299,7 @@ def test_a_model_without_a_readable_vote_has_no_score(tmp_path: Path) -> None:
 
 def test_what_differs_from_the_published_is_told(tmp_path: Path) -> None:
     rows = [mllm(0, "Answer2", "Answer1"), mllm(1, ONE, ONE)]
-    folder = write_lines(tmp_path / "votes.jsonl", rows)
+    folder = write_votes(tmp_path / "votes.jsonl", rows)
     (folder / "vote_results.json").write_text(json.dumps({"m": {"m": 2, ONE: 1, "total": 2}}))
     (told,) = [one for one in measure_votes(folder).warnings if "published" in one]
     assert re.match("m: .* 2 as m, .* 1", told)
@@ -314,8 +314,8 @@ def test_the_published_counts_are_ours(of: Any, name: str) -> None:
 def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
     labels = ["B>>A", "A>B", "A=B", "B>A", None] * 4
     rows = [wildvision(f"q{n}", label) for n, label in enumerate(labels)]
-    one = measure_votes(write_lines(tmp_path / "a" / "votes.jsonl", rows)).models["m"]
-    two = measure_votes(write_lines(tmp_path / "b" / "votes.jsonl", rows[::-1])).models["m"]
+    one = measure_votes(write_votes(tmp_path / "a" / "votes.jsonl", rows)).models["m"]
+    two = measure_votes(write_votes(tmp_path / "b" / "votes.jsonl", rows[::-1])).models["m"]
     assert (one.score, one.counts, one.treated) == (two.score, two.counts, two.treated)
     assert one.interval.low == pytest.approx(two.interval.low, abs=3)
 
@@ -341,7 +341,7 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize("sentence", BAD_INPUT, ids=range(len(BAD_INPUT)))
 def test_bad_input_is_one_sentence(tmp_path: Path, sentence: str) -> None:
-    folder = write_lines(tmp_path / "votes.jsonl", BAD_INPUT[sentence])
+    folder = write_votes(tmp_path / "votes.jsonl", BAD_INPUT[sentence])
     with pytest.raises(ValueError, match=sentence) as error:
         measure_votes(folder)
     assert "\n" not in str(error.value)

@@ -24,8 +24,8 @@ from spanreward import (
 from spanreward.training.data.load import load_data
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy
-from tests.support.comparing import read_lines
 from tests.support.custom_trainer import WarmUpTrainer
+from tests.support.files import read_lines
 from tests.support.tiny_trainer import COMMON, Scored, advantages_of, make_trainer
 
 DATA = scenes_part(count=16)

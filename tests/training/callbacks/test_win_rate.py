@@ -22,7 +22,7 @@ from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import check_recipe
 from spanreward.training.run import run
-from tests.support.comparing import read_lines, write_lines
+from tests.support.files import read_lines, write_lines
 from tests.support.invented_report import invented_comparison, invented_examples
 from tests.support.pair_judges import PairJudge
 from tests.support.tiny_trainer import Scored, make_trainer, scenes

@@ -15,7 +15,8 @@ from spanreward.training.evaluation.statistics.estimates import Estimate
 from spanreward.training.evaluation.statistics.sentences import in_figures
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import RewardPart
-from tests.support.comparing import compare, page_of, read_lines, results_of, write_lines
+from tests.support.comparing import compare, page_of, results_of
+from tests.support.files import read_lines, write_lines
 from tests.support.page import Page
 
 RECIPE = {

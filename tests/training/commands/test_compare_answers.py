@@ -11,7 +11,8 @@ from unittest.mock import ANY
 import pytest
 
 from spanreward.rewards.judges.judge import HARMLESS_QUESTION
-from tests.support.comparing import compare, page_of, read_lines, results_of, write_lines
+from tests.support.comparing import compare, page_of, results_of
+from tests.support.files import read_lines, write_lines
 
 OWN = '''
 """A metric of length, and a judge that raises for one row until there is a file `alive`."""

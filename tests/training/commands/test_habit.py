@@ -20,7 +20,7 @@ from spanreward.training.commands.metric_options import (
 from spanreward.training.recipe import load_recipe
 from tests.support.command import spanreward
 from tests.support.command_parsers import WORDS, catch_parsers
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 from tests.support.paths import ROOT
 
 SCORE = "score posh --judge match --input rows.jsonl --output v.jsonl"

@@ -12,7 +12,8 @@ import spanreward
 from spanreward.rewards.base.needs import PACKAGES_OF_EXTRAS
 from spanreward.training.commands import main as module
 from tests.support import command
-from tests.support.comparing import read_lines, results_of, write_lines
+from tests.support.comparing import results_of
+from tests.support.files import read_lines, write_lines
 from tests.support.paths import ROOT
 
 WITHOUT_EXTRA = """

@@ -12,7 +12,7 @@ from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.judges.match.match_judge import MatchJudge
 from spanreward.training.commands.main import COMMAND_MODULES
 from tests.support.command import Done, spanreward
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 from tests.support.paths import ROOT
 from tests.training.commands.test_habit import RUNS, WRITER
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from experiments.scenes.parts import TINY
 from tests.support.command import Done, spanreward
-from tests.support.comparing import read_lines, write_lines
+from tests.support.files import read_lines, write_lines
 from tests.support.paths import ROOT
 from tests.support.tiny_trainer import COMMON as TINY_RUN
 

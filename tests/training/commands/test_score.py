@@ -14,7 +14,7 @@ from spanreward.rewards import scoring
 from spanreward.rewards.metrics import METRICS
 from spanreward.training.commands.score import MAX_NAMED_ROWS
 from tests.support.command import Done, spanreward
-from tests.support.comparing import read_lines, write_lines
+from tests.support.files import read_lines, write_lines
 from tests.support.paths import ROOT
 
 REFERENCE = {"reference": "A blue circle."}

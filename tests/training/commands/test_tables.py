@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import spanreward
-from tests.support.comparing import read_lines
+from tests.support.files import read_lines
 from tests.support.tables import table
 
 KINDS = ("pretty.json", "excel.csv", "csv.gz", "tsv", "parquet", "hub")

@@ -12,7 +12,7 @@ from spanreward.training.callbacks import PROBLEMS
 from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.health import Limits
 from tests.support.command import Done, spanreward
-from tests.support.comparing import read_lines
+from tests.support.files import read_lines
 from tests.support.tiny_trainer import COMMON
 
 SMALL = {"per_device_train_batch_size": 4, "max_completion_length": 8}

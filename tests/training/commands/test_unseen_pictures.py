@@ -9,7 +9,7 @@ import yaml
 from PIL import Image
 
 from tests.support.command import Done, spanreward
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 from tests.support.tiny_models import save_llama, save_llava
 
 BLIND = "the judge match reads text only, and the metric shows it pictures"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spanreward.training.evaluation.answer_scores.training_cost import compute_of, training_of
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 
 
 def folder(path: Path, lines: Any, **versions: Any) -> str:

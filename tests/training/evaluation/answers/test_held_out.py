@@ -12,7 +12,7 @@ from spanreward.training.data import hub
 from spanreward.training.evaluation.answers.held_out import held_out_data
 from spanreward.training.evaluation.answers.sides import read_answers, read_seeds, read_sides
 from spanreward.training.recipe import check_recipe
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 
 DOCENT = {"source": "hub", "id": "amitha/docent", "split": "train"}
 FILE = {"source": "jsonl", "path": "rows.jsonl"}

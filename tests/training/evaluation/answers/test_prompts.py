@@ -10,7 +10,7 @@ from experiments.scenes.parts import scenes_of, scenes_part
 from spanreward.training.evaluation.answers.prompts import prompts_of, prompts_of_file
 from spanreward.training.evaluation.statistics.slices import usable_values
 from spanreward.training.recipe import FilePart, HubPart, JsonlPart, MixedPart
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 
 
 def test_scenes_are_sliced_by_level_objects_and_kind() -> None:

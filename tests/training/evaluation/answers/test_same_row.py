@@ -9,7 +9,7 @@ import pytest
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.training.evaluation.answers.same_row import differing_key, texts_of_turns
 from spanreward.training.evaluation.answers.sides import read_answers
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 
 PROMPT = "Describe the boat: is it red?"
 VICUNA = "A chat between a curious user and an artificial intelligence assistant."

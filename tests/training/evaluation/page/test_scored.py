@@ -17,7 +17,7 @@ from spanreward.training.evaluation.page import scored
 from spanreward.training.evaluation.page.render import check_page
 from spanreward.training.evaluation.page.scored import first_and_last, write_scored
 from tests.support.command import spanreward
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 from tests.support.hostile_row import HOSTILE, hostile_row
 
 

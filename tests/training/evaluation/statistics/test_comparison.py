@@ -20,7 +20,7 @@ from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.statistics.comparison import summarise_comparison
 from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind
 from spanreward.training.recipe import RewardPart
-from tests.support.comparing import write_lines
+from tests.support.files import write_lines
 
 COUNT = 40
 REFERENCE = "A dog beside tree number {} in the large green park near a blue house."
