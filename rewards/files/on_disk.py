@@ -35,8 +35,8 @@ def without_name() -> Any:
 
 
 def _close_quietly(file: Any) -> None:
-    """Closes a file that is no longer needed. Errors are ignored. A full disk cannot take the last
-    bytes, but nobody reads these bytes.
+    """Closes a file that is no longer needed, and ignores errors: if a full disk cannot take the
+    last bytes, no reader misses them.
     """
     with suppress(OSError):
         file.close()

@@ -494,7 +494,7 @@ def finite_of(verb: Word) -> Word | None:
 
 
 def need_of(*words: Word) -> frozenset[str]:
-    """Returns one need: the base forms of these words, of which a reference must have at least
-    one.
+    """Returns one need: the base forms of these words. A reference must have at least one of the
+    forms.
     """
     return frozenset(lemma_of_word(word.text.lower()) for word in words)

@@ -378,8 +378,8 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
         start, end = reading.written(plain_start, plain_end)
         pieces.append((start, end, kind))
         characters += end - start
-    # `penalise_filler` takes a length, of which the filler is a share. The share is that of the
-    # plain text, and the pieces are those of the written text, so the length is made to fit both.
+    # `penalise_filler` divides the filler by a length. The pieces are those of the written text,
+    # and the share is that of the plain text, so the length is made to fit both.
     length = 1.0
     if pieces:
         length = characters / filler.share

@@ -161,7 +161,7 @@ def _new_candidates(
     candidates: Iterable[Candidate], earlier: Sequence[Candidate]
 ) -> list[Candidate]:
     """Returns the candidates whose phrase is new: neither in `earlier` nor repeated in
-    `candidate_names`.
+    `candidates`.
 
     Candidates of rank 0 (the head alone) may repeat.
     """

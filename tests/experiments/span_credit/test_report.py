@@ -1,4 +1,4 @@
-"""The credit experiment's figures, on curves of which they can be read off."""
+"""The credit experiment's figures, on curves that show them at sight."""
 
 import json
 from pathlib import Path
