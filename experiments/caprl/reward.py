@@ -47,7 +47,7 @@ class CaprlReward(PlainTextReward):
     section 3).
 
     Needs the dataset column `quiz`: a list of objects with a `question` and its accepted `answers`.
-    The paper's questions are multiple choice, ours have free answers (docs/evidence/departures.md).
+    The paper's questions are multiple choice, ours have free answers (docs/departures.md).
 
     Args:
         judge: the judge that reads the completion, and rates its own answers from 1 to 3. It sees

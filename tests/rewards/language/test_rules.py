@@ -146,4 +146,4 @@ def test_the_documents_name_every_rule_that_changes_a_graph() -> None:
     rows = page.split("## Each rule")[1].partition("| **all together**")[0].splitlines()
     assert [row.split("`")[1] for row in rows if row.startswith("| `")] == names
     assert len(names) == 8
-    assert "eight small rules" in (ROOT / "docs/evidence/departures.md").read_text("utf-8")
+    assert "eight small rules" in (ROOT / "docs/departures.md").read_text("utf-8")
