@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanreward.rewards.base.terminal import exit_with_message
 from spanreward.rewards.files.outputs import check_apart, check_json
 from spanreward.training.recipe_file import RecipeError, read_yaml
 
@@ -49,7 +50,11 @@ OF_METRIC = (
 )
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
-TAKING_SEVERAL = ("--set", "--columns")
+# {flag with several values: how each of its values is written}
+FORMS = {
+    "--set": "an option is written --set KEY=VALUE",
+    "--columns": "a column is written --columns OURS=THEIRS, such as reference=caption",
+}
 JUDGE_PREFIX = "judge."  # in --set, an option with this prefix is an option of the judge
 REFUSED_FROM = "0.2"  # the version from which on options can be given only by --set
 
@@ -152,7 +157,8 @@ def read_arguments(
     The attribute `options` holds the texts key=value of --set. For a command with a judge,
     `judge_option` holds the options of the judge, without the prefix "judge.", and `options` holds
     the other options. Options in the old forms are added, and a line on standard error shows the
-    new form. command_line: the words of this process by default.
+    new form. A word that is neither an option nor another argument ends the process with a message.
+    command_line: the words of this process by default.
     """
     if command_line is None:
         command_line = sys.argv[1:]
@@ -161,9 +167,8 @@ def read_arguments(
     names = vars(arguments)
     words = arguments.words if "words" in names else []
     judge_options = arguments.judge_option if "judge_option" in names else []
-    # a word without "=" is a mistake, for which `read_options` raises later
-    new_form = [word for word in words if "=" in word]
-    new_form += [JUDGE_PREFIX + option for option in judge_options]
+    refuse_stray_words(parser.prog, arguments, command_line)
+    new_form = [*words, *(JUDGE_PREFIX + option for option in judge_options)]
     if new_form:
         print(
             f"{parser.prog}: write --set {shlex.join(new_form)}: options written otherwise are "
@@ -200,11 +205,11 @@ def values_last(command_line: Sequence[str]) -> list[str]:
     is_value = False  # whether the word is such a flag or one of its values
     previous = ""
     for word in command_line:
-        if word in TAKING_SEVERAL:
+        if word in FORMS:
             is_value = True
         elif word.startswith("-"):  # another flag
             is_value = False
-        elif previous not in TAKING_SEVERAL and "=" not in word:
+        elif previous not in FORMS and "=" not in word:
             # the first word after the flag is always a value; a later word is a value if it has "="
             is_value = False
         if is_value:
@@ -213,6 +218,45 @@ def values_last(command_line: Sequence[str]) -> list[str]:
             other_words.append(word)
         previous = word
     return [*other_words, *flags_with_values]
+
+
+def refuse_stray_words(
+    program: str, arguments: argparse.Namespace, command_line: Sequence[str]
+) -> None:
+    """Ends the process with a message if a word without "=" belongs to no argument of the command.
+
+    Example: in `--columns id=name reference`, the word "reference" was meant as a second column of
+    --columns, so the message says how a column is written. program: the beginning of the message.
+    """
+    values = vars(arguments)
+    for word in [*values.get("words", []), *values.get("models", [])]:
+        if "=" in word:
+            continue
+        flag = flag_in_front(word, command_line)
+        if flag:
+            exit_with_message(f'{program}: {word!r} behind {flag} has no "=": {FORMS[flag]}.')
+        # `read_sides` has a message of its own for a model without "="
+        if "models" not in values:
+            exit_with_message(
+                f"{program}: {word!r} is one word too many: leave it out, or if it is meant as an "
+                f"option, {FORMS['--set']}."
+            )
+
+
+def flag_in_front(word: str, command_line: Sequence[str]) -> str:
+    """Returns the flag with several values whose values end in front of a word: "--columns" for the
+    word "reference" of `--columns id=name reference`. Returns "" if there is no such flag.
+    """
+    flag = ""
+    flag_of_word = ""
+    for other in command_line:
+        if other == word:
+            flag_of_word = flag
+        if other in FORMS:
+            flag = other
+        elif "=" not in other or other.startswith("-"):
+            flag = ""
+    return flag_of_word
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
@@ -281,7 +325,8 @@ def check_files(
             if path:
                 input_paths.append(Path(path))
     # next to an output, the command writes a second file with the settings of the output
-    settings_files = [path.with_name(f"{path.name}.settings.json") for path in outputs]
+    # (`with_name` cannot be used: it raises for the folder ".", which has an empty name)
+    settings_files = [path.parent / f"{path.name}.settings.json" for path in outputs]
     check_apart([*outputs, *settings_files, arguments.json], input_paths)
     check_json(arguments.json, like, arguments.overwrite)
 
