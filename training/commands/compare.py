@@ -176,7 +176,12 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     # these imports are slow, and come after `setup_of`, which refuses faulty arguments
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
-    from spanreward.training.evaluation.answer_scores.evaluate import decided_by, evaluate_sides
+    from spanreward.training.evaluation.answer_scores.evaluate import (
+        answers_in_files,
+        check_rewards,
+        decided_by,
+        evaluate_sides,
+    )
     from spanreward.training.evaluation.page.report import write_report
     from spanreward.training.evaluation.page.results import results_of, write_completions
     from spanreward.training.evaluation.page.shown import shown_prompts
@@ -191,13 +196,16 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     # --json may name the folder's own results.json
     outputs = [path for path in (output, *written) if path != arguments.json]
     metric_options.check_files(arguments, outputs, inputs, schema=None, sides=setup.sides)
+    # what cannot be compared is refused before the output folder is made
+    check_rewards(setup.rewards, setup.prompts.rows)
+    in_files = answers_in_files(setup)
     # check that no other comparison in the folder is replaced
     to_keep = None
     if not arguments.overwrite and any(path.exists() for path in written):
         to_keep = output
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
     with closing(judges_of(setup.rewards)), without_the_loaded():
-        evaluation = evaluate_sides(setup, output / "answers")
+        evaluation = evaluate_sides(setup, in_files, output / "answers")
     # summarise the scores and write the files; no model is needed any more
     comparison = summarise_comparison(setup, evaluation)
     results = results_of(comparison)
@@ -229,6 +237,11 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     from spanreward.training.recipe import RewardPart, load_recipe
 
     check_counts(arguments)
+    if not arguments.models and (arguments.options or arguments.columns):
+        raise ValueError(
+            "a comparison needs two models or more: name them in front of --set and --columns, "
+            "which take every NAME=VALUE behind them."
+        )
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
     all_are_files = all(map(is_table, chain(*sides.values())))

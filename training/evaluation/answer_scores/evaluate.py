@@ -1,6 +1,8 @@
 """Scores all checkpoints of a comparison on the same held-out prompts, with the same judges.
 
-evaluation = evaluate_sides(setup, Path("outputs/comparison/answers"))
+check_rewards(setup.rewards, setup.prompts.rows)
+in_files = answers_in_files(setup)  # raises for a file that does not answer
+evaluation = evaluate_sides(setup, in_files, Path("outputs/comparison/answers"))
 evaluation.scores["dapo"]["posh_f1"]  # array (seeds, prompts), for the statistics
 evaluation.failed["dapo"]["posh_f1"]  # bools of the same shape: True if a judge failed
 evaluation.answers["dapo"][0][5].text  # the completion of the first run for the sixth prompt
@@ -57,7 +59,9 @@ class Evaluation:
     answers: AnswersOfSides
 
 
-def evaluate_sides(setup: Setup, answers_folder: Path) -> Evaluation:
+def evaluate_sides(
+    setup: Setup, in_files: Mapping[str, WrittenRuns], answers_folder: Path
+) -> Evaluation:
     """Returns the answers of every run of every side to all prompts, with the scores by all
     metrics.
 
@@ -68,14 +72,12 @@ def evaluate_sides(setup: Setup, answers_folder: Path) -> Evaluation:
     metric does not apply to the prompt. `length` and `truncated` are NaN for answers from a file,
     because a file holds no tokens.
 
-    answers_folder: keeps the answers of policies. A second comparison of the same policies on the
-    same prompts reads the answers from this folder and samples nothing. Raises ValueError for
-    rewards that do not fit the rows (`check_rewards`), and for a file of answers that cannot be
-    used.
+    The rewards must fit the rows (`check_rewards`). in_files: the answers of the runs that are
+    files, from `answers_in_files`. answers_folder: keeps the answers of policies. A second
+    comparison of the same policies on the same prompts reads the answers from this folder and
+    samples nothing.
     """
-    # the rewards are checked before the sampling, because sampling may take hours
-    check_rewards(setup.rewards, setup.prompts.rows)
-    written_by_run = write_all(setup, answers_folder)
+    written_by_run = {**in_files, **sampled_answers(setup, answers_folder)}
     best_of = metrics_with_a_best(setup.rewards, written_by_run.values())
     # judge each run once, even if its side repeats the run for several seeds
     judged_by_run = {}
@@ -137,32 +139,45 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
         check_seen(reward, map(row_sample, rows))
 
 
-def write_all(setup: Setup, answers_folder: Path) -> dict[str, WrittenRuns]:
-    """Returns the answers of every run to all prompts, by the run's folder, id or file.
+def answers_in_files(setup: Setup) -> dict[str, WrittenRuns]:
+    """Returns the answers of every run that is a file of answers, by the file's path: a list for
+    each prompt, with (text, None) of each sample.
 
-    The answers of a run are a list for each prompt, with (text, number of tokens) of each sample.
-    Policies are sampled here, and files of answers are read.
-
-    answers_folder: keeps the sampled answers for a later comparison.
+    Raises ValueError for a file that cannot be used. So call this before a policy is sampled, which
+    may take hours, and before an output is written.
     """
-    rows = setup.prompts.rows
-    # `sides` may repeat a single run for every seed of the other sides; here it counts once
-    runs = dict.fromkeys(chain(*setup.sides.values()))
-    # files come first: a file that cannot be used raises before hours of sampling
-    files_first = sorted(runs, key=is_table, reverse=True)
     written: dict[str, WrittenRuns] = {}
-    for run in track(files_first, "checkpoints", console=Terminal(stderr=True)):
+    for run in runs_once(setup):
         if is_table(run):
-            samples = read_samples(run, rows)
+            samples = read_samples(run, setup.prompts.rows)
             written[run] = list(map(without_length, samples))
-        else:
-            texts, lengths = kept_completions(
-                run, rows, setup.max_tokens, answers_folder, setup.reasoning_end
-            )
-            # decoding is greedy: one answer a prompt
-            answers = zip(texts, lengths, strict=True)
-            written[run] = [[answer] for answer in answers]
     return written
+
+
+def sampled_answers(setup: Setup, answers_folder: Path) -> dict[str, WrittenRuns]:
+    """Returns the answers of every run that is a policy, by the run's folder or id: a list for each
+    prompt, with (text, number of tokens) of the one answer.
+
+    answers_folder: keeps the answers for a later comparison.
+    """
+    policies = [run for run in runs_once(setup) if not is_table(run)]
+    written: dict[str, WrittenRuns] = {}
+    console = Terminal(stderr=True)
+    for run in track(policies, "checkpoints", console=console, disable=not policies):
+        texts, lengths = kept_completions(
+            run, setup.prompts.rows, setup.max_tokens, answers_folder, setup.reasoning_end
+        )
+        # decoding is greedy: one answer a prompt
+        answers = zip(texts, lengths, strict=True)
+        written[run] = [[answer] for answer in answers]
+    return written
+
+
+def runs_once(setup: Setup) -> list[str]:
+    """Returns the runs of all sides, each once: `sides` may repeat a single run of a side for every
+    seed of the other sides.
+    """
+    return list(dict.fromkeys(chain(*setup.sides.values())))
 
 
 def without_length(texts: Sequence[str]) -> list[_CountedText]:

@@ -18,7 +18,7 @@ from spanreward.rewards.lave import LaveReward
 from spanreward.rewards.posh import PoshReward
 from spanreward.rewards.reward.reward import Reward
 from spanreward.training.evaluation.answer_scores.answer import judged_answer
-from spanreward.training.evaluation.answer_scores.evaluate import evaluate_sides
+from spanreward.training.evaluation.answer_scores.evaluate import check_rewards, evaluate_sides
 from spanreward.training.evaluation.answers import greedy as module
 from spanreward.training.evaluation.answers.greedy import (
     BATCH_ROWS,
@@ -88,7 +88,7 @@ def rewards() -> Any:
 
 @pytest.fixture(scope="module")
 def evaluation(checkpoints: Any, rewards: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return evaluate_sides(setup(checkpoints, rewards), tmp_path_factory.mktemp("answers"))
+    return evaluate_sides(setup(checkpoints, rewards), {}, tmp_path_factory.mktemp("answers"))
 
 
 def texts_of(evaluation: Any) -> list[list[str]]:
@@ -173,15 +173,17 @@ def test_the_end_token_is_not_counted_and_not_written(
     assert found == ([" star circle", " circle", ""], lengths)
 
 
-def test_rewards_must_be_told_apart(checkpoints: Any, tmp_path: Path) -> None:
-    for rewards in ([], [PoshReward(MatchJudge()), PoshReward(MatchJudge(), score="recall")]):
-        with pytest.raises(ValueError, match="rewards of different names"):
-            evaluate_sides(setup(checkpoints, rewards), tmp_path)
-
-
-def test_a_reward_that_can_judge_no_row(checkpoints: Any, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"lave needs .* 'question', .* has \['context'"):
-        evaluate_sides(setup(checkpoints, [LaveReward(MatchJudge())]), tmp_path)
+@pytest.mark.parametrize(
+    ("rewards", "told"),
+    [
+        ([], "rewards of different names"),
+        ([PoshReward("match"), PoshReward("match", score="recall")], "rewards of different names"),
+        ([LaveReward("match")], r"lave needs .* 'question', .* has \['context'"),
+    ],
+)
+def test_rewards_that_cannot_be_compared(rewards: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        check_rewards(rewards, PROMPTS.rows)
 
 
 def test_answer_by_hand() -> None:
@@ -261,7 +263,7 @@ def test_a_policy_that_stands_there_twice_answers_once(
 
     monkeypatch.setattr(module, "greedy_completions", counted)
     first, second = checkpoints["base"]
-    again = evaluate_sides(setup({"base": [first, first, second]}, rewards), tmp_path)
+    again = evaluate_sides(setup({"base": [first, first, second]}, rewards), {}, tmp_path)
     assert asked == [first, second]
     for metric, of_seeds in again.scores["base"].items():
         assert np.array_equal(of_seeds[[0, 2]], evaluation.scores["base"][metric], equal_nan=True)
