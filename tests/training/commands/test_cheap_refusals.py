@@ -71,3 +71,4 @@ def test_it_is_refused_before_the_slow_imports(words: str, folder: Path) -> None
     assert REFUSED[words] in done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
     assert "Traceback" not in done.stderr
+    assert not {"out", "v.jsonl"} & {path.name for path in folder.iterdir()}

@@ -51,7 +51,9 @@ def test_scripts_are_the_commands(path: Path) -> None:
     assert callable(import_module(f"spanreward.training.{where}").main)
 
 
-def test_a_command_that_does_not_exist() -> None:
+def test_no_command_prints_the_help_and_an_unknown_one_is_refused() -> None:
+    done = command.spanreward()
+    assert (done.code, "commands:" in done.out) == (0, True)
     assert "invalid choice: 'scroe'" in command.spanreward("scroe").err
 
 
