@@ -47,7 +47,9 @@ def test_every_command_has_help(name: str) -> None:
 )
 def test_scripts_are_the_commands(path: Path) -> None:
     where, _ = module.COMMAND_MODULES[path.stem]
-    assert f"from spanreward.training.{where} import main" in path.read_text()
+    code = path.read_text()
+    assert f"from spanreward.training.{where} import main" in code
+    assert code.endswith('if __name__ == "__main__":\n    expand_arguments()\n    main()\n')
     assert callable(import_module(f"spanreward.training.{where}").main)
 
 

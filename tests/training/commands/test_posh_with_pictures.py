@@ -1,18 +1,15 @@
-"""PoSh with evidence "picture" and "both" by the commands: rows, a page, labels, a recipe."""
+"""PoSh with evidence "picture" and "both" by the commands: rows, a page, labels. (A recipe: test_train.py.)"""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from PIL import Image
 
-from experiments.scenes.parts import TINY
 from tests.support.command import Done, spanreward
 from tests.support.files import read_lines, write_lines
 from tests.support.paths import ROOT
-from tests.support.tiny_trainer import COMMON as TINY_RUN
 
 SEER = f"{ROOT}/tests/support/seers.py:Seer"
 KITE = {"id": "kite", "image": "red.png", "reference": "A red kite is above a house."}
@@ -64,23 +61,3 @@ def test_labels_tell_which_evidence_errs_less(evidence: str, judged_wrong: int) 
     errors = json.loads(Path("found.json").read_text())["errors"]
     assert errors["wrong"] == {"phrases": 1, "judged_right": 0.0, "low": None, "high": None}
     assert errors["right"]["judged_wrong"] * errors["right"]["phrases"] == judged_wrong
-
-
-def test_train() -> None:
-    plain = {name: value for name, value in TINY_RUN.items() if name != "seed"}
-    small = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 2}
-    recipe = {
-        "algorithm": "dapo",
-        "output": "out",
-        "policy": {"model": TINY},
-        "data": {"source": "jsonl", "path": "rows.jsonl"},
-        "rewards": [{"metric": "posh", "judge": SEER, "options": {"evidence": "both"}}],
-        "trainer": {**plain, **small, "max_completion_length": 8},
-    }
-    Path("recipe.yaml").write_text(yaml.safe_dump(recipe))
-    done = spanreward("train", "recipe.yaml")
-    assert done.code == 0, done.err
-    assert done.out.rstrip().endswith(" in out")  # where its policy is
-    assert Path("out/model.safetensors").is_file()
-    lines = read_lines("out/metrics.jsonl")
-    assert [line["step"] for line in lines if "loss" in line] == [1]

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -162,15 +160,6 @@ def test_a_judge_is_made_and_remembers_as_the_command_line_says(
     scored("--overwrite", "--cache", "--set", "judge.coref=none")
     assert Path("cache/ratings.sqlite").is_file()
     assert OUTPUT.read_bytes() == plain
-
-
-def test_as_a_command() -> None:
-    words = ("pish", "--judge", "match", *map(str, FILES))
-    command = [sys.executable, str(ROOT / "scripts" / "score.py"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("score.py: unknown metric 'pish'")
-    assert done.stderr.count("\n") == 1
 
 
 def test_the_help_names_every_metric_and_what_needs_an_extra() -> None:

@@ -186,15 +186,6 @@ def test_rows_that_a_run_was_trained_on(tmp_path: Path) -> None:
     assert found.warnings[0].startswith(f"dapo ({own}) was trained on 30 of these 40")
 
 
-def test_the_trained_judge_under_another_name(tmp_path: Path) -> None:
-    rewards = [{"metric": "posh", "judge": "vllm:Qwen/Qwen3-8B"}]
-    runs = [run_folder(tmp_path / name, {"rewards": rewards}) for name in "abcdef"]
-    part = RewardPart(metric="posh", judge="server:http://127.0.0.1:8000#Qwen/Qwen3-8B")
-    asked = setup({"sft": runs[:3], "dapo": runs[3:]}, parts=[part])
-    found = summarise_comparison(asked, judged({"posh_f1": 0.1}))
-    assert "that was trained on)" in found.pairs[0].sentence
-
-
 def test_files_do_not_say_what_they_were_trained_on() -> None:
     sides = {"sft": ["a.jsonl"] * 3, "dapo": ["d0", "d1", "d2"]}
     found = summarise_comparison(setup(sides), judged({"posh_f1": 0.1}))
