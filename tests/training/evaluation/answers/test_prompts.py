@@ -58,12 +58,18 @@ def test_columns_of_the_datas_own_files(tmp_path: Path, monkeypatch: pytest.Monk
     of a function without end only as many as are asked.
     """
     monkeypatch.chdir(tmp_path)
-    Image.new("RGB", (4, 4), "red").save("a.png")
+    Path("hub").mkdir()
+    for path in ("a.png", "hub/a.png"):
+        Image.new("RGB", (4, 4), "red").save(path)
     texts = {"One.": 1, "": 2, "Two.": 3}
     records = [{"image": "a.png", "reference": text, "era": era} for text, era in texts.items()]
     rows = JsonlPart(source="jsonl", path=str(write_lines("rows.jsonl", records)))
     Path("endless.py").write_text(ENDLESS)
-    pictures = {"image": ["a.png"] * 2, "reference": ["One.", "Two."], "era": ["old", "new"]}
+    pictures = {
+        "image": [str(tmp_path / "hub/a.png")] * 2,
+        "reference": ["One.", "Two."],
+        "era": ["old", "new"],
+    }
     Dataset.from_dict(pictures).cast_column("image", Picture()).to_parquet("hub/train.parquet")
     for data, eras in (
         (rows, [("1",), ("3",)]),
