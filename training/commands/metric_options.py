@@ -51,7 +51,7 @@ OF_METRIC = (
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
 # {flag with several values: how each of its values is written}
-FORMS = {
+VALUE_FORMS = {
     "--set": "an option is written --set KEY=VALUE",
     "--columns": "a column is written --columns OURS=THEIRS, such as reference=caption",
 }
@@ -205,11 +205,11 @@ def values_last(command_line: Sequence[str]) -> list[str]:
     is_value = False  # whether the word is such a flag or one of its values
     previous = ""
     for word in command_line:
-        if word in FORMS:
+        if word in VALUE_FORMS:
             is_value = True
         elif word.startswith("-"):  # another flag
             is_value = False
-        elif previous not in FORMS and "=" not in word:
+        elif previous not in VALUE_FORMS and "=" not in word:
             # the first word after the flag is always a value; a later word is a value if it has "="
             is_value = False
         if is_value:
@@ -234,12 +234,12 @@ def refuse_stray_words(
             continue
         flag = flag_in_front(word, command_line)
         if flag:
-            exit_with_message(f'{program}: {word!r} behind {flag} has no "=": {FORMS[flag]}.')
+            exit_with_message(f'{program}: {word!r} behind {flag} has no "=": {VALUE_FORMS[flag]}.')
         # `read_sides` has a message of its own for a model without "="
         if "models" not in values:
             exit_with_message(
                 f"{program}: {word!r} is one word too many: leave it out, or if it is meant as an "
-                f"option, {FORMS['--set']}."
+                f"option, {VALUE_FORMS['--set']}."
             )
 
 
@@ -252,7 +252,7 @@ def flag_in_front(word: str, command_line: Sequence[str]) -> str:
     for other in command_line:
         if other == word:
             flag_of_word = flag
-        if other in FORMS:
+        if other in VALUE_FORMS:
             flag = other
         elif "=" not in other or other.startswith("-"):
             flag = ""
