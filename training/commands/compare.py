@@ -205,7 +205,7 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
         to_keep = output
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
     with closing(judges_of(setup.rewards)), without_the_loaded():
-        evaluation = evaluate_sides(setup, in_files, output / "answers")
+        evaluation = evaluate_sides(setup, output / "answers", in_files)
     # summarise the scores and write the files; no model is needed any more
     comparison = summarise_comparison(setup, evaluation)
     results = results_of(comparison)

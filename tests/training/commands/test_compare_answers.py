@@ -1,7 +1,6 @@
 """`spanreward compare` on files of answers: rankings, lengths, failures, and bad input."""
 
 import json
-import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,25 +107,7 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
     assert "a judge that" not in printed  # nobody was trained here
     page = page_of("out")
     assert page.index("same against good") < page.index("Ranking by PoSh F1")
-
-
-def test_a_judge_that_only_likes_length_is_exposed() -> None:
-    """The longer model wins three quarters of the answers, and one half at equal length."""
-    generator = random.Random(0)
-    data(240)
-    texts: dict[str, list[str]] = {}
-    for name, mean in (("short", 40), ("long", 52)):
-        counts = [max(3, round(generator.gauss(mean, 12))) for _ in range(240)]
-        texts[name] = [" ".join(["word"] * count) for count in counts]
-    assert compare(*sides(240, **texts), *ROWS, "--metric", "own.py:LongReward") is None
-    entry = results_of("out")["difference"]["long_minus_short"]["long_score"]
-    rate = entry["win_rate"]
-    assert entry["over_prompts"] == "higher"
-    assert rate["raw"] > 0.7
-    assert rate["raw_interval"]["low"] > 0.65
-    assert rate["controlled"] == pytest.approx(0.5, abs=0.03)
-    assert rate["controlled_interval"]["low"] <= 0.5 <= rate["controlled_interval"]["high"]
-    assert "Is it length?" in page_of("out")
+    assert "Is it length?" in page
 
 
 def test_a_comparison_whose_judge_raises_goes_on_and_asks_nothing_twice(

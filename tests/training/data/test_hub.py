@@ -110,17 +110,11 @@ def test_pictures_stay_in_the_file_they_came_in(captions: str) -> None:
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize(
-    ("kind", "answers"),
-    [
-        (List(TEXT), ["red", "red", "pink"]),
-        (List({"answer": TEXT}), [{"answer": answer} for answer in ("red", "red", "pink")]),
-    ],
-)
-def test_questions_as_vqa_datasets_have_them(tmp_path: Path, kind: Any, answers: Any) -> None:
+def test_questions_as_vqa_datasets_have_them(tmp_path: Path) -> None:
+    answers = [{"answer": answer} for answer in ("red", "red", "pink")]
     row = {"image": square("red"), "question": "What color?", "answers": answers}
-    name = stored(tmp_path / "vqa", row, image=Image(), question=TEXT, answers=kind)
-    data = plain(name, prompt="{question} Answer briefly.")
+    kinds = {"image": Image(), "question": TEXT, "answers": List({"answer": TEXT})}
+    data = plain(stored(tmp_path / "vqa", row, **kinds), prompt="{question} Answer briefly.")
     dataset = load_data(data)
     assert dataset["answers"][:] == [["red", "red", "pink"]]
     assert dataset["prompt"][0][0]["content"] == "What color? Answer briefly."

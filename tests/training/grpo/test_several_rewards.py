@@ -254,7 +254,7 @@ def test_questions_are_evaluated_by_vqa_accuracy(tmp_path: Path) -> None:
     setup = Setup(
         {"base": [str(tmp_path)]}, [0], prompts_of(data), parts=[], rewards=judged, max_tokens=4
     )
-    scores = evaluate_sides(setup, {}, tmp_path / "answers").scores["base"]
+    scores = evaluate_sides(setup, tmp_path / "answers").scores["base"]
     described = [True, False] * 3
     of_descriptions = {
         "truth_f1": True,

@@ -1,8 +1,6 @@
 """Scores all checkpoints of a comparison on the same held-out prompts, with the same judges.
 
-check_rewards(setup.rewards, setup.prompts.rows)
-in_files = answers_in_files(setup)  # raises for a file that does not answer
-evaluation = evaluate_sides(setup, in_files, Path("outputs/comparison/answers"))
+evaluation = evaluate_sides(setup, Path("outputs/comparison/answers"))
 evaluation.scores["dapo"]["posh_f1"]  # array (seeds, prompts), for the statistics
 evaluation.failed["dapo"]["posh_f1"]  # bools of the same shape: True if a judge failed
 evaluation.answers["dapo"][0][5].text  # the completion of the first run for the sixth prompt
@@ -60,7 +58,7 @@ class Evaluation:
 
 
 def evaluate_sides(
-    setup: Setup, in_files: Mapping[str, WrittenRuns], answers_folder: Path
+    setup: Setup, answers_folder: Path, in_files: Mapping[str, WrittenRuns] | None = None
 ) -> Evaluation:
     """Returns the answers of every run of every side to all prompts, with the scores by all
     metrics.
@@ -72,11 +70,14 @@ def evaluate_sides(
     metric does not apply to the prompt. `length` and `truncated` are NaN for answers from a file,
     because a file holds no tokens.
 
-    The rewards must fit the rows (`check_rewards`). in_files: the answers of the runs that are
-    files, from `answers_in_files`. answers_folder: keeps the answers of policies. A second
-    comparison of the same policies on the same prompts reads the answers from this folder and
-    samples nothing.
+    answers_folder: keeps the answers of policies. A second comparison of the same policies on the
+    same prompts reads the answers from this folder and samples nothing. in_files: the result of
+    `answers_in_files`, if the caller has already called `check_rewards` and this function; None
+    calls both here. Raises the errors of both.
     """
+    if in_files is None:
+        check_rewards(setup.rewards, setup.prompts.rows)
+        in_files = answers_in_files(setup)
     written_by_run = {**in_files, **sampled_answers(setup, answers_folder)}
     best_of = metrics_with_a_best(setup.rewards, written_by_run.values())
     # judge each run once, even if its side repeats the run for several seeds

@@ -68,7 +68,7 @@ def rewards() -> Any:
 
 @pytest.fixture(scope="module")
 def evaluation(checkpoints: Any, rewards: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return evaluate_sides(setup(checkpoints, rewards), {}, tmp_path_factory.mktemp("answers"))
+    return evaluate_sides(setup(checkpoints, rewards), tmp_path_factory.mktemp("answers"))
 
 
 def test_shapes_and_names(evaluation: Any) -> None:
@@ -169,7 +169,7 @@ def test_a_policy_that_stands_there_twice_answers_once(
 
     monkeypatch.setattr(module, "greedy_completions", counted)
     first, second = checkpoints["base"]
-    again = evaluate_sides(setup({"base": [first, first, second]}, rewards), {}, tmp_path)
+    again = evaluate_sides(setup({"base": [first, first, second]}, rewards), tmp_path)
     assert asked == [first, second]
     for metric, of_seeds in again.scores["base"].items():
         assert np.array_equal(of_seeds[[0, 2]], evaluation.scores["base"][metric], equal_nan=True)

@@ -247,6 +247,18 @@ def test_ties_are_half_and_what_failed_is_left_out() -> None:
     assert win_rate(np.full((1, 2), NAN), earlier[:, :2], earlier[:, :2], earlier[:, :2]) is None
 
 
+def test_a_judge_that_only_likes_length_is_exposed() -> None:
+    """The longer model wins three quarters of the answers, and one half at equal length."""
+    rng = np.random.default_rng(0)
+    words = np.maximum(3, np.rint(rng.normal([[40], [52]], 12, (2, 240))))
+    short, long = np.minimum(words / 100, 1.0)[:, None, :]
+    rate = win_rate(long, short, words[1:], words[:1])
+    assert rate.raw > 0.7
+    assert rate.raw_interval.low > 0.65
+    assert rate.controlled == pytest.approx(0.5, abs=0.03)
+    assert rate.controlled_interval.low <= 0.5 <= rate.controlled_interval.high
+
+
 def test_the_seeds_of_a_prompt_are_drawn_together() -> None:
     """Three equal seeds say no more than one."""
     rng = np.random.default_rng(0)
