@@ -260,14 +260,17 @@ def write_outputs(
 
 
 def check_counts(arguments: argparse.Namespace) -> None:
-    """Raises ValueError for a --limit or --max-tokens that is not above 0, and if no model is named
-    in front of --set and --columns.
-    """
+    """Raises ValueError for a --limit or --max-tokens that is not above 0."""
     counts = {"--limit": arguments.limit, "--max-tokens": arguments.max_tokens}
     for flag, count in counts.items():
         if count is not None and not count > 0:
             raise ValueError(f"{flag} is above 0, got {count}.")
-    # behind these flags, a word such as dapo=FOLDER is read as a value of the flag
+
+
+def check_models_in_front(arguments: argparse.Namespace) -> None:
+    """Raises ValueError if all models are named behind --set or --columns: there, a word such as
+    dapo=FOLDER is read as a value of the flag.
+    """
     if not arguments.models and (arguments.options or arguments.columns):
         raise ValueError(
             "a comparison needs two models or more: name them in front of --set and --columns, "
@@ -285,6 +288,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
 
     check_counts(arguments)
+    check_models_in_front(arguments)
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
     all_are_files = all(map(is_table, chain(*sides.values())))

@@ -163,11 +163,11 @@ def read_arguments(
     if command_line is None:
         command_line = sys.argv[1:]
     arguments = parser.parse_intermixed_args(values_last(command_line))
-    # collect options in the old forms, if the command accepts these
-    names = vars(arguments)
-    words = arguments.words if "words" in names else []
-    judge_options = arguments.judge_option if "judge_option" in names else []
     refuse_stray_words(parser.prog, arguments, command_line)
+    # options in the old forms, if the command accepts these
+    values = vars(arguments)
+    words: list[str] = values.get("words", [])
+    judge_options: list[str] = values.get("judge_option", [])
     new_form = [*words, *(JUDGE_PREFIX + option for option in judge_options)]
     if new_form:
         print(
@@ -175,19 +175,27 @@ def read_arguments(
             f"refused from {REFUSED_FROM} on.",
             file=sys.stderr,
         )
-    if "options" in names:
+    if "options" in values:
         arguments.options = [*words, *arguments.options]
-    # in a command with a judge, separate the options of the judge by their prefix
-    if "judge_option" in names:
-        options = arguments.options
-        arguments.options = []
-        arguments.judge_option = list(judge_options)
-        for option in options:
-            if option.startswith(JUDGE_PREFIX):
-                arguments.judge_option.append(option.removeprefix(JUDGE_PREFIX))
-            else:
-                arguments.options.append(option)
+    if "judge_option" in values:
+        of_judge, of_metric = split_by_prefix(arguments.options)
+        arguments.judge_option = [*judge_options, *of_judge]
+        arguments.options = of_metric
     return arguments
+
+
+def split_by_prefix(options: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Returns (options of the judge without their prefix, other options): ["mode=published",
+    "judge.memory=2e9"] gives (["memory=2e9"], ["mode=published"]).
+    """
+    of_judge = []
+    others = []
+    for option in options:
+        if option.startswith(JUDGE_PREFIX):
+            of_judge.append(option.removeprefix(JUDGE_PREFIX))
+        else:
+            others.append(option)
+    return of_judge, others
 
 
 def values_last(command_line: Sequence[str]) -> list[str]:
@@ -316,19 +324,22 @@ def check_files(
     options = [*arguments.judge_option, *arguments.options]
     input_paths = []
     for word in (*inputs, arguments.judge, *options):
-        if not word:
-            continue
-        text = str(word)
-        before_colon, _, _ = text.rpartition(":")  # FILE.py of FILE.py:NAME
-        _, _, after_equals = text.partition("=")  # FILE of prompts=FILE
-        for path in (text, before_colon, after_equals):
-            if path:
-                input_paths.append(Path(path))
-    # next to an output, the command writes a second file with the settings of the output
-    # (`with_name` cannot be used: it raises for the folder ".", which has an empty name)
+        if word:
+            input_paths += paths_in(str(word))
+    # Next to an output, the command writes a second file with the settings of the output. Its path
+    # is not made by `with_name`, which raises for the folder ".".
     settings_files = [path.parent / f"{path.name}.settings.json" for path in outputs]
     check_apart([*outputs, *settings_files, arguments.json], input_paths)
     check_json(arguments.json, like, arguments.overwrite)
+
+
+def paths_in(word: str) -> list[Path]:
+    """Returns the paths that a word of a command line may name: the whole word, FILE.py of
+    FILE.py:NAME, and FILE of prompts=FILE.
+    """
+    before_colon, _, _ = word.rpartition(":")
+    _, _, after_equals = word.partition("=")
+    return [Path(text) for text in (word, before_colon, after_equals) if text]
 
 
 def check_lines(output: Path) -> None:

@@ -14,6 +14,7 @@ import argparse
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +44,7 @@ def main() -> None:
             print(f"{name}\n    {first_sentence(ROOT_FOLDER / name)}")
         return
     if arguments.name not in names:
-        # list the names that contain a text such as "docent-posh-dapo"
-        within = [name for name in names if arguments.name in name]
-        if within:
-            exit_with_message(
-                f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}."
-            )
-        exit_with_message(f"{parser.prog}: {unknown_name_message('recipe', arguments.name, names)}")
-    # copy the named file
+        exit_with_message(f"{parser.prog}: {unknown_recipe_message(arguments.name, names)}")
     try:
         for copied in copy_with_data(arguments.name, arguments.output):
             print(copied)
@@ -60,6 +54,16 @@ def main() -> None:
         )
     except OSError as error:
         exit_with_message(f"{parser.prog}: {error}")
+
+
+def unknown_recipe_message(name: str, names: Sequence[str]) -> str:
+    """Returns the message on a name that is none of `names`. It lists the names that contain the
+    text, such as "docent-posh-dapo"; without such a name, it suggests the most similar name.
+    """
+    containing = [known for known in names if name in known]
+    if containing:
+        return f"{name!r} is no whole name: {', '.join(containing)}."
+    return unknown_name_message("recipe", name, names)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -68,16 +68,7 @@ def read_marked(
         within_words = check_units(marks, MISTAKES_COLUMN)
     except ValueError as error:
         raise ValueError(f"{error}.") from None
-    # people may mean a part of a word, such as "happy" in "unhappy", so this is only a warning
-    if within_words:
-        first = within_words[0]
-        log.warning(
-            "%s%d of %d marks begin or end within a word, such as %r: they are taken as they are",
-            first.name,
-            len(within_words),
-            len(marks),
-            first.text[first.start : first.end],
-        )
+    _warn_of_parts_of_words(within_words, len(marks))
     rows = []
     for named_sample, row_entries in zip(samples, entries_of_rows, strict=True):
         where, sample = named_sample
@@ -85,6 +76,24 @@ def read_marked(
             places = _characters_of_entries(row_entries, MISTAKES_COLUMN, sample.completion)
             rows.append((sample, places))
     return rows
+
+
+def _warn_of_parts_of_words(within_words: Sequence[Mark], count: int) -> None:
+    """Logs a warning of marks that begin or end inside of a word, such as "happy" in "unhappy".
+    Such marks are no error, because people may mean a part of a word.
+
+    within_words: these marks. count: the number of all marks.
+    """
+    if not within_words:
+        return
+    first = within_words[0]
+    log.warning(
+        "%s%d of %d marks begin or end within a word, such as %r: they are taken as they are",
+        first.name,
+        len(within_words),
+        count,
+        first.text[first.start : first.end],
+    )
 
 
 def read_each(
@@ -234,19 +243,19 @@ def _characters_of_entry(entry: Any, column: str, text: str) -> tuple[int, int]:
     Raises ValueError for an entry that is not in the text. Also raises ValueError for a word
     without a number, such as "red", if the text has the word more than once.
     """
+    in_the_text = f"spans of its text of {len(text)} characters, or whole words of it"
     if isinstance(entry, Range):
         if 0 <= entry.start < entry.end <= len(text):
             return entry.start, entry.end
-        # the range is not in the text: the last error below quotes [start, end]
-        entry = [entry.start, entry.end]
+        raise wrong_value(column, in_the_text, [entry.start, entry.end])
     # the entry is a word, or a pair such as ["red", 2] for the second "red" of the text
     word = entry
     number = None
     if isinstance(entry, list) and len(entry) == 2:
         word, number = entry
     places = whole_words(word, text) if isinstance(word, str) else []
-    # a word without a number must be in the text only once
     if number is None:
+        # a word without a number must be in the text only once
         if len(places) > 1:
             requirement = (
                 f"a word that stands once in its text, or [{word!r}, 1] for the first of "
@@ -254,10 +263,9 @@ def _characters_of_entry(entry: Any, column: str, text: str) -> tuple[int, int]:
             )
             raise wrong_value(column, requirement, entry)
         number = 1
-    # refuse an entry of another form, a word that is not in the text, and a range that is not
+    # refuse an entry of another form, and a word that is not so often in the text
     if type(number) is not int or not 0 < number <= len(places):
-        requirement = f"spans of its text of {len(text)} characters, or whole words of it"
-        raise wrong_value(column, requirement, entry)
+        raise wrong_value(column, in_the_text, entry)
     return places[number - 1]
 
 

@@ -70,7 +70,7 @@ def read_rows(
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
-    first_pictured: bool | None = None
+    first_pictured: bool | None = None  # whether the first row has a picture
     missing = Counter[str]()  # how often each column has a mark of a missing value, such as NaN
     for number, (where, written) in enumerate(records, start=1):
         record = without_missing(dict(written), missing, data.columns)
@@ -78,21 +78,12 @@ def read_rows(
         if values is None:
             left_out += 1
             continue
-        # the first row decides whether the run has pictures
-        image_key = picture_key(data.columns, record)
-        pictured = image_key in record
+        pictured = picture_key(data.columns, record) in record
         if first_pictured is None:
             first_pictured = pictured
-        if pictured != first_pictured:
-            article = "a" if pictured else "no"
-            raise RecipeError(
-                f"{where} has {article} picture, unlike the rows before it: {ALL_OR_NONE}."
-            )
-        image = picture(record[image_key], where) if pictured else None
-        prompt = policy_prompt(values, data.prompt, pictured, where)
+        check_all_or_none(pictured, first_pictured, where)
         # records that are left out are numbered too, so that the id leads to the record in the data
-        row: dict[str, Any] = {"id": str(number), "image": image, "prompt": prompt}
-        row.update(values)
+        row = row_of_record(str(number), record, values, data, picture, where)
         if keep_other_keys:
             row.update(other_columns(record, data))
         row.update(columns_named(record, extra_columns))
@@ -107,6 +98,39 @@ def read_rows(
             "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)
         )
     return with_equal_columns(rows)
+
+
+def check_all_or_none(pictured: bool, first_pictured: bool, where: str) -> None:
+    """Raises RecipeError if a row has a picture and the first row has none, or the reverse: either
+    all rows of a run have pictures, or no row has one.
+
+    where: the row's name, for the message.
+    """
+    if pictured != first_pictured:
+        article = "a" if pictured else "no"
+        raise RecipeError(
+            f"{where} has {article} picture, unlike the rows before it: {ALL_OR_NONE}."
+        )
+
+
+def row_of_record(
+    number: str,
+    record: Mapping[str, Any],
+    values: dict[str, Any],
+    data: RowsPart,
+    picture: Callable[[Any, str], Any],
+    where: str,
+) -> dict[str, Any]:
+    """Returns the row of a record: {"id": number, "image": ..., "prompt": ..., "reference": ...}.
+
+    values: the result of `usable_values`, which `policy_prompt` changes. picture: as in
+    `read_rows`. where: the record's name, for messages.
+    """
+    image_key = picture_key(data.columns, record)
+    pictured = image_key in record
+    image = picture(record[image_key], where) if pictured else None
+    prompt = policy_prompt(values, data.prompt, pictured, where)
+    return {"id": number, "image": image, "prompt": prompt, **values}
 
 
 def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict[str, Any] | None:

@@ -64,11 +64,11 @@ def judged_answer(
         verdicts: one verdict per reward, in the order of `rewards`.
         max_tokens: the most tokens that the model could write.
     """
-    judged = list(zip(rewards, verdicts, strict=True))
+    # A reward that cannot apply, such as LAVE on a row without a question, gets no entry. An entry
+    # of None would count as a failed judgment.
     by_judge = []
     without_judge = []
-    for reward, verdict in judged:
-        # no entry, not None, for a reward that cannot apply: LAVE on a row without a question
+    for reward, verdict in zip(rewards, verdicts, strict=True):
         if verdict.status is Status.NOT_APPLICABLE:
             continue
         if reward.judges:
@@ -77,18 +77,25 @@ def judged_answer(
             without_judge.append((reward, verdict))
     # the order of these steps is the order of the columns in tables
     scores = main_scores(without_judge)
-    # `vqa_accuracy` raises ValueError for three or fewer people's answers
-    if len(sample.answers) > AGREEING_PEOPLE:
-        question = sample.question or ""
-        scores["vqa_accuracy"] = vqa_accuracy(
-            sample.completion, sample.answers, question, sample.columns
-        )
+    scores |= people_scores(sample)
     scores |= main_scores(by_judge)
     scores |= scores_without_reward(sample, length, max_tokens)
     # if no reward applies, the page shows the first reward's verdict, whose note has the reason
-    candidates = [*by_judge, *without_judge, *judged]
+    candidates = [*by_judge, *without_judge, (rewards[0], verdicts[0])]
     page_reward, page_verdict = candidates[0]
     return JudgedAnswer(sample.completion, page_verdict, scores, judge=page_reward.__name__)
+
+
+def people_scores(sample: Sample) -> Scores:
+    """Returns {"vqa_accuracy": score} if enough people have answered the row's question, else {}.
+
+    `vqa_accuracy` raises ValueError for AGREEING_PEOPLE or fewer answers.
+    """
+    if len(sample.answers) <= AGREEING_PEOPLE:
+        return {}
+    question = sample.question or ""
+    accuracy = vqa_accuracy(sample.completion, sample.answers, question, sample.columns)
+    return {"vqa_accuracy": accuracy}
 
 
 def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:

@@ -17,7 +17,7 @@ import numpy as np
 from rich.progress import track
 
 from spanreward.rewards.base.terminal import Terminal
-from spanreward.rewards.base.verdict import Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import row_fingerprint, short_digest
@@ -232,30 +232,31 @@ def judge_run(
 def judge_once(written: Sequence[_CountedText], setup: Setup) -> list[JudgedAnswer]:
     """Returns the judged answers to all prompts, for one completion per prompt.
 
-    The rewards judge BATCH_ROWS completions at a time, because a judge's deadline is for one batch.
     written: the completion for each prompt, with its number of tokens.
     """
-    rewards = setup.rewards
     samples = []
-    lengths = []
-    for row, answer in zip(setup.prompts.rows, written, strict=True):
-        text, length = answer
+    for row, (text, _) in zip(setup.prompts.rows, written, strict=True):
         samples.append(row_sample(row, text))
-        lengths.append(length)
-    verdicts_of_rewards = []  # one list per reward, in the order of `samples`
-    for reward in rewards:
-        reward_verdicts: list[Verdict] = []
-        for start in range(0, len(samples), BATCH_ROWS):
-            batch = samples[start : start + BATCH_ROWS]
-            reward_verdicts += reward.judge_samples(batch)
-        verdicts_of_rewards.append(reward_verdicts)
+    verdicts_of_rewards = []  # a list for each reward, with a verdict for each sample
+    for reward in setup.rewards:
+        verdicts_of_rewards.append(judge_in_batches(reward, samples))
     # turn a list of verdicts for each reward into a tuple of verdicts for each sample
     verdicts_of_samples = zip(*verdicts_of_rewards, strict=True)
     answers = []
-    judged = zip(samples, lengths, verdicts_of_samples, strict=True)
-    for sample, length, verdicts in judged:
-        answers.append(judged_answer(sample, length, rewards, verdicts, setup.max_tokens))
+    for sample, (_, length), verdicts in zip(samples, written, verdicts_of_samples, strict=True):
+        answer = judged_answer(sample, length, setup.rewards, verdicts, setup.max_tokens)
+        answers.append(answer)
     return answers
+
+
+def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]:
+    """Returns the reward's verdict on each sample. BATCH_ROWS samples are judged at a time, because
+    a judge's deadline is for one batch.
+    """
+    verdicts: list[Verdict] = []
+    for start in range(0, len(samples), BATCH_ROWS):
+        verdicts += reward.judge_samples(samples[start : start + BATCH_ROWS])
+    return verdicts
 
 
 def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
@@ -265,13 +266,7 @@ def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
     both of shape (runs, prompts). A score is NaN if the judge failed, or if the metric does not
     apply to the prompt.
     """
-    # the metrics of all sides, because a metric may apply to the answers of one side only
-    names: dict[str, None] = {}  # in order of appearance
-    for runs in answers.values():
-        for answer in chain(*runs):
-            names.update(dict.fromkeys(answer.scores))
-    metrics = [name for name in names if name not in LAST_METRICS]
-    metrics += [name for name in LAST_METRICS if name in names]
+    metrics = _metrics_in_table_order(answers)
     scores: dict[str, dict[str, np.ndarray]] = {}
     failed: dict[str, dict[str, np.ndarray]] = {}
     for side, runs in answers.items():
@@ -289,3 +284,16 @@ def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
             scores[side][metric] = np.array(table, dtype=float)
             failed[side][metric] = np.array(failures)
     return Evaluation(scores, failed, answers)
+
+
+def _metrics_in_table_order(answers: AnswersOfSides) -> list[str]:
+    """Returns the metrics of all answers, LAST_METRICS last. A metric may apply to the answers of
+    one side only.
+    """
+    names: dict[str, None] = {}  # in order of appearance
+    for runs in answers.values():
+        for answer in chain(*runs):
+            names.update(dict.fromkeys(answer.scores))
+    metrics = [name for name in names if name not in LAST_METRICS]
+    metrics += [name for name in LAST_METRICS if name in names]
+    return metrics

@@ -34,10 +34,12 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     for part in data.parts:
         # A block without training rows stays as it is: the user has chosen it on the command line,
         # such as by data.split=val.
-        if rows_of(part) in trained:
-            part = with_held_out_split(part)
-        chosen.append(part)
-        rows = rows_of(part)
+        if rows_of(part) not in trained:
+            chosen.append(part)
+            continue
+        held_out_part = with_held_out_split(part)
+        chosen.append(held_out_part)
+        rows = rows_of(held_out_part)
         if rows in trained:  # no other split was found
             where = " ".join(filter(None, rows))
             warnings.append(

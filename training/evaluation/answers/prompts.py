@@ -109,7 +109,7 @@ def prompts_of_file(
     file's name}. extra_columns: other columns that each row keeps. Raises RecipeError, naming the
     line, for a row that cannot be used or repeats an id.
     """
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}  # by id
     records = []
     file_rows = 0
     for number, line_name, record in table_rows(path, renamed):
@@ -117,19 +117,17 @@ def prompts_of_file(
         # rows past the limit are only counted, for the note on --limit
         if file_rows > count:
             continue
+        where = f"{path} {line_name}"
         # in place of a line that cannot be read, `table_rows` gives a sentence with the reason
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
         name = row_id(record, number)
-        where = f"{path} {line_name}"
         if name in rows:
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
             )
-        values = checked_encodable(record, where)
-        row = prompt_row(values, name, where, folder_of(path))
-        row.update(columns_named(record, extra_columns))
-        rows[name] = row
+        rows[name] = prompt_row(record, name, where, folder_of(path))
+        rows[name].update(columns_named(record, extra_columns))
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
@@ -147,8 +145,9 @@ def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -
     name: the row's id. where: the line's name, for messages. folder: the folder of the file, where
     relative paths of pictures begin. Raises RecipeError for a line that cannot be used.
     """
-    values = read_values(record, {}, where)
-    picture = record.get(picture_key({}, record))
+    encodable = checked_encodable(record, where)
+    values = read_values(encodable, {}, where)
+    picture = encodable.get(picture_key({}, encodable))
     if picture is not None:
         opened = open_picture(folder, picture, where)
         # as in training: upright, in RGB, and with at most DECODED_PIXELS

@@ -50,6 +50,29 @@ class Summary:
     differences: dict[tuple[str, str], dict[str, Difference]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The scores of all models, with what the statistics need beside the scores.
+
+    Attributes:
+        scores: {model: {metric: array of shape (rows, prompts)}}, with NaN for a missing score.
+        failed: {model: {metric: bools of the same shape}}, True where a judge failed.
+        seeds: the training seed of each row.
+        runs: {model: the run of each row}.
+        scales: {metric: (lowest score, highest score)} of each metric that is not in [0, 1].
+        clusters: one number per prompt, equal for prompts that are drawn together, or None.
+        resamples: the draws of the bootstrap.
+    """
+
+    scores: dict[str, dict[str, Array]]
+    failed: dict[str, dict[str, BooleanArray]]
+    seeds: Sequence[int]
+    runs: Mapping[str, Sequence[Any]]
+    scales: Mapping[str, tuple[float, float]]
+    clusters: Sequence[int] | None
+    resamples: int
+
+
 def summarise_models(
     scores: TablesOfModels,
     seeds: Sequence[int] | None = None,
@@ -75,61 +98,73 @@ def summarise_models(
         clusters: one number per prompt, equal for prompts that are drawn together.
         resamples: the draws of the bootstrap.
     """
-    metrics = list(next(iter(scores.values())))
+    metrics = list(next(iter(scores.values())))  # all models have the same metrics
     arrays: dict[str, dict[str, Array]] = {}
+    failures: dict[str, dict[str, BooleanArray]] = {}
     for model, table in scores.items():
         arrays[model] = {metric: as_scores(table[metric]) for metric in metrics}
-    first_table = next(iter(arrays.values()))
-    rows = range(len(first_table[metrics[0]]))
-    seed_names = list(seeds or rows)
-    runs_of = runs or dict.fromkeys(scores, rows)  # by model, the run of each row
-    scale_of = scales or {}
-
-    def judge_failed(model: str, metric: str) -> BooleanArray:
-        """Returns where a judge failed, as bools of shape (seeds, prompts)."""
         if failed is None:
-            return np.isnan(arrays[model][metric])
-        return np.asarray(failed[model][metric], dtype=bool)
-
-    def mean(model: str, metric: str) -> Estimate:
-        """Returns a model's mean over the answers for which all models have a score."""
-        # for each model, True where an answer has no score
-        without_score = [np.isnan(table[metric]) for table in arrays.values()]
-        # a model without any score must not empty the means of the other models
-        without_score = [flags for flags in without_score if not flags.all()]
-        # keep the answers for which all these models have a score
-        comparable = ~np.any(without_score, axis=0)
-        values = np.where(comparable, arrays[model][metric], np.nan)
-        row_seeds = independent_seeds(seed_names, runs_of[model])
-        estimate = estimate_of(values, row_seeds, resamples, clusters)
-        failures = int(judge_failed(model, metric).sum())
-        return replace(estimate, failed=failures)
-
-    def difference(later: str, earlier: str, metric: str) -> Difference:
-        """Returns the difference over the answers for which both models have a score."""
-        a = arrays[later][metric]
-        b = arrays[earlier][metric]
-        failed_a = judge_failed(later, metric)
-        failed_b = judge_failed(earlier, metric)
-        run_pairs = list(zip(runs_of[later], runs_of[earlier], strict=True))
-        row_seeds = independent_seeds(seed_names, run_pairs)
-        paired = paired_difference(a, b, row_seeds, resamples, clusters)
-        scale = scale_of.get(metric, (0.0, 1.0))
-        return replace(
-            paired,
-            failed=int((failed_a | failed_b).sum()),
-            worst_case=worst_case(a, b, failed_a, failed_b, scale),
-        )
-
+            failures[model] = {metric: np.isnan(arrays[model][metric]) for metric in metrics}
+        else:
+            of_model = failed[model]
+            failures[model] = {metric: np.asarray(of_model[metric], bool) for metric in metrics}
+    first_array = next(iter(arrays.values()))[metrics[0]]
+    rows = range(len(first_array))
+    tables = _Tables(
+        scores=arrays,
+        failed=failures,
+        seeds=list(seeds or rows),
+        runs=runs or dict.fromkeys(scores, rows),
+        scales=scales or {},
+        clusters=clusters,
+        resamples=resamples,
+    )
     models = {}
     for model in scores:
-        models[model] = {metric: mean(model, metric) for metric in metrics}
-    # the models come in the order of training
+        models[model] = {metric: _mean_of(tables, model, metric) for metric in metrics}
     differences = {}
-    for earlier, later in combinations(scores, 2):
-        table_of_pair = {metric: difference(later, earlier, metric) for metric in metrics}
-        differences[later, earlier] = table_of_pair
+    for earlier, later in combinations(scores, 2):  # the models come in the order of training
+        of_pair = {}
+        for metric in metrics:
+            of_pair[metric] = _difference_of(tables, later, earlier, metric)
+        differences[later, earlier] = of_pair
     return Summary(models, differences)
+
+
+def _mean_of(tables: _Tables, model: str, metric: str) -> Estimate:
+    """Returns a model's mean over the answers for which all models have a score by the metric.
+
+    A model without any score does not count, because it would empty the means of the other models.
+    """
+    lacking = []  # for each model that counts, True where an answer has no score
+    for table in tables.scores.values():
+        without_score = np.isnan(table[metric])
+        if not without_score.all():
+            lacking.append(without_score)
+    comparable = ~np.any(lacking, axis=0)
+    values = np.where(comparable, tables.scores[model][metric], np.nan)
+    row_seeds = independent_seeds(tables.seeds, tables.runs[model])
+    estimate = estimate_of(values, row_seeds, tables.resamples, tables.clusters)
+    failed = int(tables.failed[model][metric].sum())
+    return replace(estimate, failed=failed)
+
+
+def _difference_of(tables: _Tables, later: str, earlier: str, metric: str) -> Difference:
+    """Returns the difference between two models over the answers for which both have a score."""
+    a = tables.scores[later][metric]
+    b = tables.scores[earlier][metric]
+    failed_a = tables.failed[later][metric]
+    failed_b = tables.failed[earlier][metric]
+    # rows that compare the same two runs count as one seed
+    run_pairs = list(zip(tables.runs[later], tables.runs[earlier], strict=True))
+    row_seeds = independent_seeds(tables.seeds, run_pairs)
+    paired = paired_difference(a, b, row_seeds, tables.resamples, tables.clusters)
+    scale = tables.scales.get(metric, (0.0, 1.0))
+    return replace(
+        paired,
+        failed=int((failed_a | failed_b).sum()),
+        worst_case=worst_case(a, b, failed_a, failed_b, scale),
+    )
 
 
 def parts_by_kind(setup: Setup, answers: AnswersOfSides) -> Summary:
@@ -140,17 +175,7 @@ def parts_by_kind(setup: Setup, answers: AnswersOfSides) -> Summary:
 
     answers: by side, the judged answers of each run.
     """
-    prefixes = {}  # {"posh": ("f1_", "precision_", "recall_")}
-    for reward in setup.rewards:
-        beginnings = [f"{main}_" for main in reward.main_parts]
-        prefixes[reward.__name__] = tuple(beginnings)  # as startswith takes them
-    # (judging reward, part), in order of appearance
-    splits: dict[tuple[str, str], None] = {}
-    for runs in answers.values():
-        for answer in chain(*runs):
-            for part in answer.verdict.parts:
-                if part.startswith(prefixes[answer.judge]):
-                    splits[answer.judge, part] = None
+    splits = _parts_of_one_kind(setup, answers)
     if not splits:
         return Summary({}, {})
     scores: dict[str, dict[str, Array]] = {}
@@ -166,6 +191,25 @@ def parts_by_kind(setup: Setup, answers: AnswersOfSides) -> Summary:
             scores[side][name] = values
             no_failures[side][name] = np.zeros(values.shape)
     return summarise_models(scores, setup.seeds, no_failures, setup.sides)
+
+
+def _parts_of_one_kind(setup: Setup, answers: AnswersOfSides) -> list[tuple[str, str]]:
+    """Returns (name of the reward, part) of each part of the answers' verdicts that covers a single
+    kind of phrase, such as ("posh", "precision_entity"), in the order of appearance.
+
+    The name of such a part begins with the name of a main part and "_".
+    """
+    prefixes = {}  # {"posh": ("f1_", "precision_", "recall_")}
+    for reward in setup.rewards:
+        beginnings = [f"{main}_" for main in reward.main_parts]
+        prefixes[reward.__name__] = tuple(beginnings)  # as startswith takes them
+    splits: dict[tuple[str, str], None] = {}  # a dict, because a set would lose the order
+    for runs in answers.values():
+        for answer in chain(*runs):
+            for part in answer.verdict.parts:
+                if part.startswith(prefixes[answer.judge]):
+                    splits[answer.judge, part] = None
+    return list(splits)
 
 
 def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
