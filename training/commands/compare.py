@@ -431,7 +431,8 @@ def options_by_metric(
         metric, _, option = key.rpartition(".")
         if metric and metric not in options_of:
             raise ValueError(unknown_name_message("metric of --set", metric, options_of, key))
-        for name in [metric] if metric else list(options_of):
+        metrics_with_option = [metric] if metric else list(options_of)
+        for name in metrics_with_option:
             options_of[name][option] = value
     return options_of
 

@@ -166,8 +166,8 @@ def read_arguments(
     refuse_stray_words(parser.prog, arguments, command_line)
     # options in the old forms, if the command accepts these
     values = vars(arguments)
-    words: list[str] = values.get("words", [])
-    judge_options: list[str] = values.get("judge_option", [])
+    words: list[str] = arguments.words if "words" in values else []
+    judge_options: list[str] = arguments.judge_option if "judge_option" in values else []
     new_form = [*words, *(JUDGE_PREFIX + option for option in judge_options)]
     if new_form:
         print(

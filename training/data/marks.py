@@ -131,20 +131,28 @@ def _named_samples(
     is_empty = True
     for where, row in read_table(source, columns, limit):
         is_empty = False
-        for name in needed:
-            if name not in row:
-                names = ", ".join(row)
-                # a file of verdicts, given by mistake, has a message of its own
-                check_texts(row, source)
-                raise ValueError(
-                    f"{where} has no column {name!r}, only {names}: name it with --columns "
-                    f"{name}=NAME."
-                )
+        _check_needed(row, needed, source, where)
         with _naming_row(where):
             sample = line_sample(plain_row(row), folder)
         yield where, sample
     if is_empty:
         raise no_rows(source)
+
+
+def _check_needed(
+    row: Mapping[str, Any], needed: Sequence[str], source: Path | str, where: str
+) -> None:
+    """Raises ValueError if a row lacks one of the needed columns. source: the file or dataset.
+    where: the row's name, for the message.
+    """
+    for name in needed:
+        if name not in row:
+            names = ", ".join(row)
+            # a file of verdicts, given by mistake, has a message of its own
+            check_texts(row, source)
+            raise ValueError(
+                f"{where} has no column {name!r}, only {names}: name it with --columns {name}=NAME."
+            )
 
 
 @contextmanager

@@ -124,6 +124,7 @@ def _other_unit(
         everywhere = f", as would all {len(marks)} marks"
     start, end = place
     encoding, size = OFFSET_ENCODINGS[unit]
+    # the message has Python code that turns a number n of units into a number of characters
     count = "n" if size == 1 else f"{size} * n"
     problem = _why_unfit(mark)
     return ValueError(

@@ -63,7 +63,7 @@ _ROLES_OF_MARKS = {"inst": "user", "after": "assistant", "before": "system"}
 
 def differing_key(record: Mapping[str, Any], row: Sample, where: str) -> str:
     """Returns the first key by which the line and the row differ: "prompt", "question", "reference"
-    or ROW. Returns "" if no key differs.
+    or ROW_KEY. Returns "" if no key differs.
 
     A key that the line or the row lacks does not differ. record: a line of a file of answers. row:
     the data's row with the line's id. where: the line's name, for messages. Raises RecipeError for

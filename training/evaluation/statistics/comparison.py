@@ -128,9 +128,8 @@ def summarise_comparison(setup: Setup, evaluation: Evaluation) -> Comparison:
     )
     failures = failures_of(setup, evaluation.answers)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
-    # the ranking is by one metric, the most trusted main metric
     by_trust = lost_by(metrics)
-    decisive = by_trust[0]
+    decisive = by_trust[0]  # the ranking is by the most trusted main metric
     decisive_scores = {side: table[decisive] for side, table in scores.items()}
     decisive_means = {model: means[decisive] for model, means in summary.models.items()}
     # None for each side if all answers come from files, which hold no tokens

@@ -86,10 +86,9 @@ def compare_pairs(
     adjusted_p_values = adjust_p_values(p_values)
     pairs = []
     for sides, table in pair_differences.items():
-        adjusted_of = {}  # {main metric: adjusted p-value} of this pair
+        adjusted_of = {}  # of this pair; None without a p-value
         for metric in mains:
-            if (sides, metric) in adjusted_p_values:
-                adjusted_of[metric] = adjusted_p_values[sides, metric]
+            adjusted_of[metric] = adjusted_p_values.get((sides, metric))
         later, earlier = sides
         waits = waits_for(later, earlier, failures)
         pairs.append(_compare_pair(setup, evaluation, sides, table, metrics, adjusted_of, waits))
@@ -102,7 +101,7 @@ def _compare_pair(
     sides: tuple[str, str],
     differences: Mapping[str, Difference],
     metrics: Mapping[str, Metric],
-    adjusted_p_values: Mapping[str, float],
+    adjusted_p_values: Mapping[str, float | None],
     waits: str,
 ) -> Pair:
     """Returns a later model against an earlier model, with verdicts, win rates, slices and
@@ -113,7 +112,7 @@ def _compare_pair(
         sides: the names of the later and of the earlier model.
         differences: the difference by each metric.
         metrics: the metrics by name. Only a main metric has a win rate and slices.
-        adjusted_p_values: the p-value by each main metric, adjusted over all pairs.
+        adjusted_p_values: the p-value by each main metric, adjusted over all pairs, or None.
         waits: the reason why the pair gets no verdict yet, or "".
     """
     later, earlier = sides
