@@ -255,14 +255,14 @@ def flag_in_front(word: str, command_line: Sequence[str]) -> str:
     """Returns the flag with several values whose values end in front of a word: "--columns" for the
     word "reference" of `--columns id=name reference`. Returns "" if there is no such flag.
     """
-    flag = ""
+    flag = ""  # the flag with several values whose values the loop goes through
     flag_of_word = ""
     for other in command_line:
         if other == word:
             flag_of_word = flag
         if other in VALUE_FORMS:
             flag = other
-        elif "=" not in other or other.startswith("-"):
+        elif "=" not in other or other.startswith("-"):  # the values of the flag have ended
             flag = ""
     return flag_of_word
 

@@ -161,15 +161,9 @@ def turns_in(text: str) -> list[str]:
     if no special token begins a user's turn, and if the text ends with a word such as "Assistant:".
     In any other text, such words may be part of a question.
     """
-    marks = list(_ROLE_TOKEN.finditer(text))
-    if "user" not in map(role_of, marks):
-        # no special token begins a user's turn, so look for words such as "USER:"
-        marks = list(_ROLE_LABEL.finditer(text))
-        if not marks or role_of(marks[-1]) != "assistant":
-            return [without_special_tokens(text)]
-        after_last_label = text[marks[-1].end() :]
-        if after_last_label.strip():
-            return [without_special_tokens(text)]
+    marks = _marks_of_turns(text)
+    if not marks:
+        return [without_special_tokens(text)]
     # collect the texts between the marks, without the system's texts
     raw_turns: list[str] = []
     role = ""  # whose text comes next; a text before the first mark counts as the system's
@@ -184,6 +178,23 @@ def turns_in(text: str) -> list[str]:
         raw_turns.append(text[start:])
     plain_turns = [without_special_tokens(turn) for turn in raw_turns]
     return [turn for turn in plain_turns if turn]
+
+
+def _marks_of_turns(text: str) -> list[re.Match[str]]:
+    """Returns the marks between the turns of a text, such as "<|im_start|>user" or "USER:". Returns
+    [] for a text without a chat template.
+
+    If no special token begins a user's turn, words such as "USER:" are the marks, but only if the
+    text ends with a word such as "ASSISTANT:".
+    """
+    tokens = list(_ROLE_TOKEN.finditer(text))
+    if "user" in map(role_of, tokens):
+        return tokens
+    labels = list(_ROLE_LABEL.finditer(text))
+    if not labels or role_of(labels[-1]) != "assistant":
+        return []
+    behind_last_label = text[labels[-1].end() :]
+    return [] if behind_last_label.strip() else labels
 
 
 def role_of(mark: re.Match[str]) -> str:
