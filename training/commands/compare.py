@@ -58,6 +58,7 @@ OUTPUT_FILES = ("results.json", "completions.jsonl", "report.html")  # written a
 
 
 def main() -> None:
+    """Runs `spanreward compare` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -40,6 +40,7 @@ WORDS_OF_STATES = {True: "ok", False: "NO", None: "-"}
 
 
 def main() -> None:
+    """Runs `spanreward doctor` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -76,6 +77,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward doctor` to its parser."""
     parser.add_argument("--recipe", metavar="PATH", help="a recipe whose judges are checked")
     parser.add_argument(
         "--start", action="store_true", help="start each judge too, and ask it one question"

@@ -51,6 +51,7 @@ runs with --set evidence=reference, picture and both tell which evidence PoSh sh
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward labels spans` to its parser."""
     parser.add_argument("sample", help="a labelled sample")
     parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
     overwrite = {"help": "replace the file of --json, whatever it holds"}
@@ -192,4 +193,5 @@ def ways() -> dict[str, Any]:
 
 
 def main() -> None:
+    """Runs `spanreward labels` with the words in sys.argv."""
     run_subcommand("spanreward labels", __doc__, ways())

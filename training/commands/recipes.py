@@ -32,6 +32,7 @@ COMMENT_SENTENCE_END = re.compile(r"(?<!\b[A-Z])\.(?= [^0-9]|$)")
 
 
 def main() -> None:
+    """Runs `spanreward recipes` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -67,6 +68,7 @@ def unknown_recipe_message(name: str, names: Sequence[str]) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward recipes` to its parser."""
     parser.add_argument(
         "name", nargs="?", help="the file to copy, as in the list; without it the list is printed"
     )

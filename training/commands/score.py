@@ -63,6 +63,7 @@ MAX_NAMED_ROWS = 20  # the most rows without a score that are printed with their
 
 
 def main() -> None:
+    """Runs `spanreward score` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -78,6 +79,7 @@ def main() -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward score` to its parser."""
     parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
     parser.add_argument(
         "--input",

@@ -33,6 +33,7 @@ HIGHEST_PORT = 65535
 
 
 def main() -> None:
+    """Runs `spanreward serve` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -48,6 +49,7 @@ def main() -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward serve` to its parser."""
     parser.add_argument(
         "reward", help="posh, harmonic, lave, pairwise, criteria, differences or FILE.py:NAME"
     )

@@ -46,6 +46,7 @@ from spanreward.training.recipe_file import RecipeError
 
 
 def main() -> None:
+    """Runs `spanreward train` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
