@@ -217,9 +217,11 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     in_files = answers_in_files(setup)
     output = arguments.output
     is_finished = any((output / name).exists() for name in OUTPUT_FILES)
-    # the files of another comparison are kept, unless the user gives --overwrite
+    # If the folder has the files of another comparison, `settle_settings` refuses this comparison,
+    # unless the user gives --overwrite.
     to_keep = output if is_finished and not arguments.overwrite else None
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
+    # Python's garbage collector skips all that is loaded by now, which saves time
     with closing(judges_of(setup.rewards)), without_the_loaded():
         evaluation = evaluate_sides(setup, output / "answers", in_files)
     # the statistics and the files need no model any more
@@ -237,6 +239,7 @@ def check_output_files(arguments: argparse.Namespace, setup: "Setup") -> None:
     files = [arguments.output / name for name in OUTPUT_FILES]
     # --json may name the folder's own results.json
     outputs = [path for path in (arguments.output, *files) if path != arguments.json]
+    # a results.json has these two keys, with any schema and with the same sides
     metric_options.check_files(arguments, outputs, inputs, schema=None, sides=setup.sides)
 
 
@@ -297,7 +300,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         raise ValueError(
             "--max-tokens is for models that answer here, and all of these are files of answers."
         )
-    columns = metric_options.column_names(arguments.columns)
+    renamed_columns = metric_options.column_names(arguments.columns)
     parts, recipe = metrics_and_recipe(arguments)
 
     # these imports are slow (spaCy, torch), so all quick checks are done above
@@ -306,7 +309,7 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
 
     rewards = build_rewards([with_judge_cache(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
-    prompts = prompts_to_compare_on(arguments, recipe, columns, rewards)
+    prompts = prompts_to_compare_on(arguments, recipe, renamed_columns, rewards)
     readers = parsers_of_rewards(rewards)
     trainer = recipe.trainer if recipe else {}
     longest = arguments.max_tokens or trainer.get("max_completion_length", DEFAULT_MAX_TOKENS)

@@ -81,6 +81,7 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     with open_metric(arguments.metric, arguments) as (reward, settings):
         # check the file of --json and the judge's sight before the judge is asked
         inputs = (arguments.sample, arguments.metric)
+        # a file of this command has the keys "metric", with the same settings, and "reliability"
         check_files(arguments, [], inputs, metric=settings, reliability=None)
         check_seen(reward, samples)
         verdicts = judge_in_chunks(reward, samples)

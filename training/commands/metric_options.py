@@ -210,15 +210,17 @@ def values_last(command_line: Sequence[str]) -> list[str]:
         return list(command_line)
     other_words: list[str] = []
     flags_with_values: list[str] = []
-    is_value = False  # whether the word is such a flag or one of its values
+    # whether the word is --set or --columns, or one of their values
+    is_value = False
     previous = ""
     for word in command_line:
         if word in VALUE_FORMS:
             is_value = True
         elif word.startswith("-"):  # another flag
             is_value = False
+        # The first word after --set is always a value of --set. A later word without "=" is none,
+        # and ends the values.
         elif previous not in VALUE_FORMS and "=" not in word:
-            # the first word after the flag is always a value; a later word is a value if it has "="
             is_value = False
         if is_value:
             flags_with_values.append(word)
@@ -359,9 +361,8 @@ def column_names(columns: Sequence[str]) -> dict[str, str]:
     {"reference": "caption"}.
 
     Raises ValueError for a text without "=", and for one of our names with two names of the file.
-    Also raises ValueError if another column would be read from the file's column of the
-    completions. Example: after ["reference=completion"], each completion would be compared with
-    itself.
+    Also raises ValueError for a text such as "reference=completion": each completion would be
+    compared with itself.
     """
     names = dict(key_and_value(text) for text in check_once(columns))
     # the file's name of the column of the completions

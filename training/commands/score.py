@@ -161,6 +161,7 @@ def check_score_files(arguments: argparse.Namespace) -> None:
     if arguments.html:
         outputs.append(arguments.html)
     metric_options.check_lines(arguments.output)
+    # None: no line was read and no score is known yet
     metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
     check_page(arguments.html, arguments.overwrite, "score")
     check_metric(arguments.reward)

@@ -39,10 +39,12 @@ def main() -> None:
     )
     add_arguments(parser)
     arguments = metric_options.read_arguments(parser)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # called by uvicorn once all is answered
+    # While uvicorn serves, it handles SIGTERM itself. Once all requests are answered, it restores
+    # this handler and sends the signal again.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        with ExitStack() as last:
-            _serve_until_signal(parser.prog, arguments, last)
+        with ExitStack() as after_serving:
+            _serve_until_signal(parser.prog, arguments, after_serving)
     except (ValueError, OSError, ImportError, RuntimeError, OverflowError) as error:
         # OverflowError: a port number that is too large
         exit_with_message(f"{parser.prog}: {error}")
@@ -54,15 +56,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "reward", help="posh, harmonic, lave, pairwise, criteria, differences or FILE.py:NAME"
     )
     once = metric_options.Once
-    key = "one that other machines reach needs SPANREWARD_API_KEY to be set"
-    parser.add_argument("--host", action=once, default="127.0.0.1", help=key)
+    host_help = "one that other machines reach needs SPANREWARD_API_KEY to be set"
+    parser.add_argument("--host", action=once, default="127.0.0.1", help=host_help)
     parser.add_argument(
         "--port", action=once, type=int, default=8400, help="8400 if not given; 0 takes a free one"
     )
-    which = (
+    tokenizer_help = (
         "the folder or hub id of a policy's tokenizer, for the credit of tokens; may be repeated"
     )
-    parser.add_argument("--tokenizer", action="append", default=[], metavar="NAME", help=which)
+    parser.add_argument(
+        "--tokenizer", action="append", default=[], metavar="NAME", help=tokenizer_help
+    )
     metric_options.add_flags(parser, *metric_options.JUDGE_FLAGS)
     metric_options.add_words(parser)
 

@@ -77,7 +77,7 @@ def records_to_read(
 
     extra_columns: as in `hub_rows`.
     """
-    features = split.features or Features()
+    features = split.features or Features()  # no features: the types of the columns are unknown
     picture_column = picture_key(data.columns, features)
     usable = {picture_column, *columns_of_rows(data), *extra_columns}
     records = split.select_columns([name for name in features if name in usable])

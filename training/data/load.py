@@ -111,7 +111,8 @@ def load_part(
         raise RecipeError(f"the data of {data.source} holds no row with {content}.")
     dataset = as_dataset(rows, data.source)
     if pictures is not None:
-        # add the picture to each row; for SFT, a picture is added once per reference of its row
+        # Add the picture to each row. The id of a hub dataset's row is its number, from 1. For SFT,
+        # several rows may have one id, one row per reference.
         places = [int(row["id"]) - 1 for row in rows]
         dataset = concatenate_datasets([pictures.select(places), dataset], axis=1)
     # paths and bytes become pictures when a row is read
@@ -237,8 +238,10 @@ def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
 
 
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
-    """Returns the original records of a block, at least the first `last` records. The record of
-    row "7" has the index 6.
+    """Returns the original records of a block as a sequence. The record of row "7" has the index 6.
+
+    last: the number of the last record that the caller needs, if the block's records are read from
+    a file or made by a function. Of a hub dataset, all records that the recipe uses are returned.
     """
     if isinstance(part, HubPart):
         split = load_split(

@@ -86,7 +86,7 @@ def _warn_of_parts_of_words(within_words: Sequence[Mark], count: int) -> None:
     """
     if not within_words:
         return
-    first = within_words[0]
+    first = within_words[0]  # its name ends in ": "
     log.warning(
         "%s%d of %d marks begin or end within a word, such as %r: they are taken as they are",
         first.name,
@@ -148,7 +148,7 @@ def _check_needed(
     for name in needed:
         if name not in row:
             names = ", ".join(row)
-            # a file of verdicts, given by mistake, has a message of its own
+            # raises with another message if the file holds verdicts, given by mistake
             check_texts(row, source)
             raise ValueError(
                 f"{where} has no column {name!r}, only {names}: name it with --columns {name}=NAME."

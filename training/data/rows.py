@@ -319,8 +319,10 @@ def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> s
     Raises RecipeError for a placeholder in a row without a picture. name: the text's name, for
     messages, such as "the prompt".
     """
+    picture_count = 1 if pictured else 0
     try:
-        plain = without_placeholders(text, 1 if pictured else 0, name)
+        # raises ValueError for more placeholders than pictures in a row with a picture
+        plain = without_placeholders(text, picture_count, name)
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
     # the text asks about a picture that the policy would not see

@@ -114,8 +114,9 @@ def _other_unit(
 ) -> ValueError:
     """Returns the error for a mark that fits in `unit` and not in characters.
 
-    place: the marked characters [start, end), if the mark's numbers count `unit`. marks: all marks
-    of the file. If all of these marks fit in `unit`, the message adds so.
+    place: the characters [start, end) that are marked if the mark's numbers count `unit`. (The
+    mark's own `place` has its two numbers as given.) marks: all marks of the file. If all of these
+    marks fit in `unit`, the message adds so.
     """
     # a single mark may fit in `unit` by chance, but hardly all marks of a file
     everywhere = ""
@@ -158,7 +159,7 @@ def _word_around(text: str, place: int) -> str:
     characters are returned from each side of the place, because a text without spaces may be a
     single long word.
 
-    place: the index of the character behind the place.
+    place: the index of the first character after the place.
     """
     lowest_start = max(0, place - MAX_WORD_CHARACTERS)
     start = place

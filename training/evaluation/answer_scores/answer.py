@@ -109,7 +109,8 @@ def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
     for reward, verdict in judged:
         name = reward.__name__
         for part in reward.main_parts:
-            # a failed verdict gives None for every part; a verdict with a score may lack a part
+            # A failed verdict has no parts, and gives None for every part. A verdict with a score
+            # may lack a part that does not apply to the text, and then has no entry for the part.
             if verdict.score is None or part in verdict.parts:
                 scores[f"{name}_{part}"] = verdict.parts.get(part)
         if not reward.main_parts:

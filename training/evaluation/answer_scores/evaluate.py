@@ -72,8 +72,8 @@ def evaluate_sides(
 
     answers_folder: keeps the answers of policies. A second comparison of the same policies on the
     same prompts reads the answers from this folder and samples nothing. in_files: the result of
-    `answers_in_files`, if the caller has already called `check_rewards` and this function; None
-    calls both here. Raises the errors of both.
+    `answers_in_files`, if the caller has already called `check_rewards` and `answers_in_files`.
+    With None, both are called here. Raises the errors of both.
     """
     if in_files is None:
         check_rewards(setup.rewards, setup.prompts.rows)

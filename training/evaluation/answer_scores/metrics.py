@@ -76,8 +76,7 @@ METRICS_WITHOUT_JUDGE = {  # `by` names the text that an answer is compared with
 def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     """Returns the metrics with these names, each with its kind.
 
-    names: such as "posh_f1". The recipe in a run's folder has the rewards that the run was trained
-    on. `setup.learned` has these rewards if no folder holds a recipe.
+    A metric's kind says whether a model was trained on it (`kind_of`). names: such as "posh_f1".
     """
     trained, training_known = _training_of_sides(setup)
     metrics = dict(METRICS_WITHOUT_JUDGE)
@@ -101,8 +100,8 @@ def _training_of_sides(setup: Setup) -> tuple[set[tuple[str, str]], bool]:
     """Returns the metrics and judges that the sides were trained on, such as {("posh", "match")},
     and whether the training of every side is known.
 
-    They are read from the recipes in the runs' folders, or are `setup.learned` if no folder has a
-    recipe.
+    If some run's folder has a recipe, the metrics and judges are those of the folders' recipes.
+    Otherwise they are those of `setup.learned`, the rewards of the recipe on the command line.
     """
     sides_with_recipe = 0
     for runs in setup.sides.values():
@@ -111,7 +110,7 @@ def _training_of_sides(setup: Setup) -> tuple[set[tuple[str, str]], bool]:
     trained = metric_judge_pairs(setup.learned)
     if sides_with_recipe:
         trained = trained_on(setup.sides)
-    # `learned` has the rewards of sides without a recipe in their folders
+    # with a recipe on the command line, the sides without a recipe in their folders count as known
     training_known = sides_with_recipe == len(setup.sides) or bool(setup.learned)
     return trained, training_known
 

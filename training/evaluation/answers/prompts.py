@@ -152,6 +152,7 @@ def prompt_row(record: dict[str, Any], name: str, where: str, folder: Path) -> d
         opened = open_picture(folder, picture, where)
         # as in training: upright, in RGB, and with at most DECODED_PIXELS
         picture = shown_picture(opened, DECODED_PIXELS)
+    # takes "prompt" and "question" out of `values`
     question = policy_prompt(values, None, picture is not None, where)
     messages = [{"role": "user", "content": question}]
     return {"id": name, "image": picture, "prompt": messages, **values}

@@ -157,9 +157,10 @@ def turns_in(text: str) -> list[str]:
     template.
 
     Example: "<|im_start|>user\nDescribe.<|im_end|>\n<|im_start|>assistant\n" gives ["Describe."].
-    Special tokens such as "<|im_start|>user" begin a turn. Words such as "User:" begin a turn only
-    if no special token begins a user's turn, and if the text ends with a word such as "Assistant:".
-    In any other text, such words may be part of a question.
+    Special tokens such as "<|im_start|>user" begin a turn. If there are none for a user's turn,
+    words such as "User:" may begin a turn: only in a text that ends with a word such as
+    "Assistant:". In any other text, such words may be part of a question, and the whole text is
+    returned.
     """
     marks = _marks_of_turns(text)
     if not marks:
@@ -221,7 +222,7 @@ def same_text(text: str, other: str) -> bool:
     """
     if in_one_line(text) == in_one_line(other):
         return True
-    # words are compared first, because `comparable_text` takes longer
+    # words are compared first, without markup and signs, because `comparable_text` takes longer
     words = _TURN_WORD.findall(text.casefold())
     other_words = _TURN_WORD.findall(other.casefold())
     return words == other_words and comparable_text(text) == comparable_text(other)

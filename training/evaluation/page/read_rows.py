@@ -209,8 +209,8 @@ def both_ends(text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
 
 
 def visible_text(text: str) -> str:
-    """Returns the text with every character that a terminal would not print as an escape, such as
-    "\\x1b".
+    """Returns the text in which each unprintable character is written as an escape: the escape
+    character becomes the four characters "\\x1b".
 
     A completion is hostile input. Its escape sequences could clear the user's screen.
     """

@@ -37,13 +37,14 @@ def write_scored(
     rows: Sequence[InputRow],
     verdicts: Sequence[Verdict],
 ) -> None:
-    """Writes the page to `path`, whole or not at all. Only the rows of the page are in memory.
+    """Writes the page to `path`, whole or not at all.
 
-    title: the title of the page. rows, verdicts: all rows of the file with their verdicts. Raises
-    OSError, and ValueError for a span outside its text.
+    title: the title of the page. rows, verdicts: all rows of the file with their verdicts. Both
+    read an entry when it is used, so only the rows of the page are in memory. Raises OSError, and
+    ValueError for a span outside its text.
     """
     tally = Tally()
-    # `not_read` goes through all completions, which fills the tally
+    # `not_read` reads every row once, and the tally records each row's score on the way
     unread = not_read(tally.completions(rows, verdicts))
     order = tally.order()
     pictured = set(first_and_last(order, MAX_PAGE_PICTURES))  # the numbers of rows with a picture

@@ -62,9 +62,10 @@ def shown_prompts(
 ) -> list[ShownPrompt]:
     """Returns up to MAX_PAGE_PROMPTS prompts with the answers of each model's first run.
 
-    The prompts that the last model lost by most come first, and prompts without a score last.
+    A prompt comes early if the last model's score is far below the best other score. Prompts
+    without a score come last.
 
-    lost_by: the main metrics in order of trust.
+    lost_by: the main metrics, the most trusted first. The first one that scores the prompt decides.
     """
     examples = []
     for number in range(len(prompts.rows)):

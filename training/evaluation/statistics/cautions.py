@@ -167,8 +167,8 @@ def leak_warnings(setup: Setup) -> Iterator[str]:
     """Yields a warning for every run that was trained on some of the compared rows.
 
     If the training data are a JSONL file on this machine, the file's rows are compared by content:
-    question, references and answers. Other training data are compared by name, such as dataset,
-    subset and split.
+    question, references and answers. Other training data are compared by their name, which consists
+    of dataset, subset and split.
     """
     rows = setup.prompts.rows
     # rows without a question, references and answers would all be equal, so they do not count
@@ -178,7 +178,7 @@ def leak_warnings(setup: Setup) -> Iterator[str]:
     for side, runs in setup.sides.items():
         for run in dict.fromkeys(runs):
             for part in _training_parts(run):
-                block = rows_of(part)
+                block = rows_of(part)  # the name: dataset, subset and split
                 where = " ".join(filter(None, block))
                 if isinstance(part, JsonlPart) and Path(part.path).is_file():
                     shared = contents & contents_of(part)
@@ -284,7 +284,8 @@ def notes_on_limits(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str
             "has learned to please"
         )
     files = [side for side, runs in setup.sides.items() if any(map(is_table, runs))]
-    # if all sides are files, no side is known to be decoded differently
+    # Answers from files may be decoded otherwise than those that are sampled here. If all sides are
+    # files, nothing is sampled here.
     if files and len(files) < len(setup.sides):
         yield (
             f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is "

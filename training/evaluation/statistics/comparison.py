@@ -128,8 +128,8 @@ def summarise_comparison(setup: Setup, evaluation: Evaluation) -> Comparison:
     )
     failures = failures_of(setup, evaluation.answers)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
-    by_trust = lost_by(metrics)
-    decisive = by_trust[0]  # the ranking is by the most trusted main metric
+    metrics_by_trust = lost_by(metrics)  # the main metrics, the most trusted first
+    decisive = metrics_by_trust[0]  # the ranking is by this metric
     decisive_scores = {side: table[decisive] for side, table in scores.items()}
     decisive_means = {model: means[decisive] for model, means in summary.models.items()}
     # None for each side if all answers come from files, which hold no tokens
@@ -140,7 +140,7 @@ def summarise_comparison(setup: Setup, evaluation: Evaluation) -> Comparison:
         metrics=metrics,
         models=summary.models,
         pairs=pairs,
-        lost_by=by_trust,
+        lost_by=metrics_by_trust,
         ranking=rank_models(decisive_scores, decisive_means, clusters, failures),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(setup.sides, lengths),

@@ -93,8 +93,8 @@ def estimate_of(
     Args:
         values: scores of shape (rows, prompts).
         seeds: the training seed of each row. By default each row has a different seed. Rows of the
-            same seed are averaged first, because they are not independent: they start from the same
-            policy in several numerical environments.
+            same seed are averaged first, because they are not independent: they repeat one training
+            on another machine, or from perturbed weights.
         resamples: the draws of the bootstrap.
         clusters: one number per prompt; prompts with equal numbers are drawn together.
     """
@@ -102,7 +102,8 @@ def estimate_of(
     per_seed: list[float | None] = []
     for mean in nan_means(array):
         per_seed.append(None if np.isnan(mean) else float(mean))
-    prompt_means, _ = in_clusters(array, None)  # a mean over rows for each prompt with a score
+    # without clusters, `in_clusters` gives the mean over rows of each prompt with a score
+    prompt_means, _ = in_clusters(array, None)
     if not len(prompt_means):
         return Estimate(None, None, None, per_seed)
     # over prompts: clusters are drawn whole, and the mean of a draw is its sum / its count
@@ -130,12 +131,13 @@ def estimate_of(
 def _with_interval_over_both(
     estimate: Estimate, array: Array, seed_rows: Array, clusters: Sequence[int] | None
 ) -> Estimate:
-    """Returns the estimate with the interval over prompts and training seeds together, or unchanged
-    if there is no such interval.
+    """Returns the estimate with `both_low` and `both_high`, the interval over prompts and training
+    seeds together. Returns the estimate unchanged if there is no such interval.
 
-    With fewer than MIN_SEEDS seeds, the interval is over prompts alone. It is then computed from a
-    single row, which has the mean of each prompt. array: the scores, (rows, prompts). seed_rows:
-    the mean scores of each training seed, (seeds, prompts).
+    With fewer than MIN_SEEDS seeds, the spread between seeds cannot be estimated. Then `both_low`
+    and `both_high` are an interval over prompts alone, computed from one row: the mean of each
+    prompt. array: the scores, (rows, prompts). seed_rows: the mean scores of each training seed,
+    (seeds, prompts).
     """
     crossed_rows = seed_rows
     if len(seed_rows) < MIN_SEEDS:

@@ -134,7 +134,8 @@ def _compare_pair(
                 clusters,
             )
         entries[metric] = Compared(difference, outcome, adjusted_p, rate)
-    # if the same two runs are compared under several seeds, they count as one seed
+    # One number per comparison of two runs. If the user gave the same two runs for several seeds,
+    # they are independent only once.
     runs = list(zip(setup.sides[later], setup.sides[earlier], strict=True))
     seeds = independent_seeds(setup.drawn, runs)
     mains = [name for name, metric in metrics.items() if metric.main]
@@ -190,9 +191,11 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
     """Returns the name of the side that is a single training run while the other side has several
     runs; "" for no such side.
 
-    Such a side gets no verdict, because one run does not show how far other seeds would be. A side
-    does not count if runs of the other side began from its policy. The comparison then is about the
-    training that began from this very policy, so the policy needs no other seeds.
+    Such a side gets no verdict, because one run does not show how far other seeds would be.
+
+    A side is no lone run if a run of the other side began from its policy, as "sft" in "sft, then
+    dapo with three seeds". The comparison is then about the training that began from this very
+    policy, so the policy needs no other seeds.
     """
     for name, other in ((later, earlier), (earlier, later)):
         runs = set(setup.sides[name])

@@ -80,8 +80,8 @@ def outcomes_of_mains(
     """Returns the verdicts on the main metrics with their figures, the metrics of one verdict
     together: "better by truth F1 +0.040 [0.020, 0.060]; undecided by overlap +0.001 [...]".
 
-    fixed: whether both sides are fixed systems. prompts_alone: whether the words are those for
-    these prompts alone, such as "higher".
+    fixed: whether both sides are fixed systems. prompts_alone: whether the outcomes hold for these
+    prompts alone ("higher") and not for other prompts and seeds ("better").
     """
     groups: dict[str, list[str]] = {}  # by verdict, a text on each metric
     for name, entry in entries.items():
@@ -159,8 +159,9 @@ def pair_headline(
     if waits:
         return f"{later} against {earlier}: the verdict waits: {waits}."
     mains = [metric for metric in entries if metrics[metric].main]
-    # If a metric has a verdict, the undecided metrics are left out below. If no metric has one,
-    # each metric's weaker word counts, which holds for these prompts alone.
+    # A verdict ("better") holds for other prompts and seeds too. If a metric has a verdict, metrics
+    # without one are left out. If no metric has a verdict, each is named by its weaker word
+    # ("higher"), which holds for these prompts alone.
     sure = any(entries[metric].outcome.verdict != UNDECIDED_OUTCOME for metric in mains)
     groups: dict[str, list[str]] = {}  # by verdict, the metrics
     for metric in mains:
@@ -207,9 +208,9 @@ def contradiction_cautions(
 ) -> tuple[list[str], list[str]]:
     """Returns warnings and notes on main metrics whose differences have opposite signs.
 
-    Two such metrics get a warning if neither sign is chance over these prompts. All other
-    contradictions get one note together, because a sign may be chance. The warning on a metric that
-    a model was trained on names the likely reason.
+    Two such metrics get a warning if neither sign is chance over these prompts. If a sign of two
+    others may be chance, one note lists all metrics by their signs. The warning on a metric that a
+    model was trained on names the likely reason.
     """
     means = {}
     for metric, entry in entries.items():
@@ -281,7 +282,8 @@ def in_figures(mean: Estimate, digits: int = 3, sign: str = "") -> str:
     interval over prompts and seeds together.
     """
     text = estimate_text(mean.mean, mean.low, mean.high, digits, sign)
-    # with too few seeds the second interval would be over prompts again
+    # With too few seeds there is no interval over seeds (`runs_low`). Then `both_low` is that of an
+    # interval over prompts too, and says nothing new.
     if mean.runs_low is None:
         return text
     both = interval_text(mean.both_low, mean.both_high, digits)

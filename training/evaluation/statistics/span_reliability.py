@@ -158,10 +158,12 @@ def _phrases_of_rows(rows: Sequence[Labelled]) -> _Phrases:
 def _reliability_of_phrases(
     phrases: _Phrases, chosen: NDArray[np.int64], resamples: int
 ) -> dict[str, Any]:
-    """Returns the entry of `span_reliability` for some phrases.
+    """Returns the figures of some phrases, as `span_reliability` documents them: r with its
+    interval, counts and shares.
 
-    chosen: the indices of these phrases in the arrays of `phrases`. resamples: the draws of the
-    bootstrap.
+    r correlates residual credits with residual labels: each less its baseline (`residual_credit`).
+    chosen: the indices of the phrases in the arrays of `phrases`.
+    resamples: the draws of the bootstrap.
     """
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:

@@ -90,10 +90,12 @@ def summarise_models(
 
     Args:
         scores: {model: {metric: (seeds, prompts)}}, the models in the order of training.
-        seeds: the name of each row's training seed (default 0, 1, ...). Rows of one name are one
-            training seed in several numerical environments.
+        seeds: the name of each row's training seed (default 0, 1, ...). Rows of one name repeat a
+            training with the same seed on another machine or from perturbed weights. Such rows
+            count as one seed.
         failed: bools of the shapes of `scores`, True where a judge failed; by default at every NaN.
-        runs: the run of each row, by model; rows that compare the same two runs count once.
+        runs: the run of each row, by model, such as its folder. If several rows compare the same
+            two runs, the difference counts once.
         scales: the lowest and highest score of each metric that is not in [0, 1].
         clusters: one number per prompt, equal for prompts that are drawn together.
         resamples: the draws of the bootstrap.
@@ -171,9 +173,10 @@ def parts_by_kind(setup: Setup, answers: AnswersOfSides) -> Summary:
     """Returns means and differences of scores that cover a single kind of phrase.
 
     A verdict has such scores among its parts. One is "posh_precision_entity", PoSh's precision over
-    entities alone. The verdicts are those that the page shows.
+    entities alone.
 
-    answers: by side, the judged answers of each run.
+    answers: by side, the judged answers of each run. A JudgedAnswer has the verdict of one reward,
+    the one that the page shows.
     """
     splits = _parts_of_one_kind(setup, answers)
     if not splits:
@@ -206,9 +209,10 @@ def _parts_of_one_kind(setup: Setup, answers: AnswersOfSides) -> list[tuple[str,
     splits: dict[tuple[str, str], None] = {}  # a dict, because a set would lose the order
     for runs in answers.values():
         for answer in chain(*runs):
+            reward_name = answer.judge  # the reward that gave the verdict
             for part in answer.verdict.parts:
-                if part.startswith(prefixes[answer.judge]):
-                    splits[answer.judge, part] = None
+                if part.startswith(prefixes[reward_name]):
+                    splits[reward_name, part] = None
     return list(splits)
 
 
@@ -216,9 +220,9 @@ def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[floa
     """Returns a part of the verdict of each answer of a run, such as "precision_entity".
 
     If a prompt has several sampled answers, its number is the mean over the samples. The number is
-    None if no sample has a shown verdict of the reward `judge` with the part.
+    None if no sample has such a part.
 
-    judge: the name of the reward that gave the verdict. part: the name of the part.
+    judge: the name of a reward. Verdicts of other rewards do not count. part: the name of the part.
     """
     values: list[float | None] = []
     for answer in run:
@@ -241,8 +245,10 @@ def worst_case(
     """Returns the lowest and the highest mean of a - b that failed verdicts allow.
 
     For the lowest mean, every failed `a` counts as the lowest possible score, and every failed `b`
-    as the highest. For the highest mean, it is the other way round. Returns None if no verdict
-    failed, or if no prompt has a score, or a failed verdict, in both arrays.
+    as the highest. For the highest mean, it is the other way round.
+
+    Returns None if no verdict failed. Also returns None if the metric applies to no prompt in both
+    arrays. It applies to a prompt with a score or with a failed verdict.
 
     Args:
         a, b: scores of two models, (seeds, prompts).
@@ -258,7 +264,7 @@ def worst_case(
         filled_a = np.where(failed_a, score_a, a)
         filled_b = np.where(failed_b, score_b, b)
         prompt_means, _ = in_clusters(filled_a - filled_b, None)
-        if not len(prompt_means):  # the metric applies to no prompt on both sides
+        if not len(prompt_means):  # the metric applies to no prompt in both arrays
             return None
         means.append(float(prompt_means.mean()))
     return means
