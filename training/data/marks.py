@@ -167,35 +167,53 @@ def _naming_row(where: str) -> Iterator[None]:
 def mark_places(value: Any, column: str, text: str) -> CharacterSpans:
     """Returns the characters [start, end) of each mark in a row's list of marks.
 
-    value: a list of [start, end], of words of the text such as "red", and of pairs such as ["red",
-    2] for the second "red". column: the column's name, for messages. text: the marked text.
+    Example: in the text "A red dog and a red cat.", the list [[6, 9], "cat", ["red", 2]] marks
+    "dog" by its numbers, the only "cat", and the second "red". It gives ((6, 9), (20, 23), (16,
+    19)).
+
+    value: the list of marks, in any form that `entries_of` reads. column: the column's name, for
+    messages. text: the marked text.
 
     Raises ValueError for a mark that is not in the text, and for a word without a number if the
-    text has the word more than once. Also raises the errors of `check_units`.
+    text has the word more than once. Also raises ValueError if the numbers count another unit than
+    characters, such as bytes (`check_units`).
     """
-    listed = entries_of(value, column)
-    check_units(_marks_of_ranges(listed, text, ""), column)
-    return _characters_of_entries(listed, column, text)
+    entries = entries_of(value, column)
+    # only for its errors: a mark that begins or ends inside of a word is accepted here
+    check_units(_marks_of_ranges(entries, text, ""), column)
+    return _characters_of_entries(entries, column, text)
 
 
 def entries_of(value: Any, column: str) -> list[Any]:
-    """Returns the marks of a row: a list whose entries are words, pairs [word, n] and Ranges.
+    """Returns the marks of a row: a list whose entries are Ranges, words and pairs [word, n].
 
-    value: a list of marks, a single object, or a text that writes out one of the two. These entries
-    give a Range: [start, end], also with a label (doccano); an object with "start" and "end", or
-    "start_offset" and "end_offset" (Argilla); and an object whose "value" is such an object (Label
-    Studio). column: the column's name, for messages. Raises ValueError for any other value.
+    Each of these entries is a mark with numbers, and gives Range(2, 5, ""):
+
+        [2, 5]
+        [2, 5, "wrong"]                       # doccano adds a label
+        {"start": 2, "end": 5}
+        {"start_offset": 2, "end_offset": 5}  # Argilla
+        {"value": {"start": 2, "end": 5}}     # Label Studio
+
+    Other entries stay as they are, such as the word "red", or ["red", 2] for the second "red".
+
+    value: a list of entries, a single object such as {"start": 2, "end": 5}, or a text that writes
+    out one of the two, as in CSV. column: the column's name, for messages. Raises ValueError for
+    any other value, such as None or the text "red".
     """
-    # in CSV, an object is written as a text
+    # read a text that writes out a single object
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = list_in(value.strip())
     if isinstance(value, Mapping):
-        value = [value]
-    listed = entries_of_value(value, column, (str, list, dict))
-    # `entries_of_value` returns [value] for a text that is no list, such as "red"
-    if value is None or listed == [value]:
-        raise wrong_value(column, "a list of [start, end] or of words", value)
-    return [range_in(entry) or entry for entry in listed]
+        entries = [value]
+    else:
+        # reads a list, and a text that writes out a list
+        entries = entries_of_value(value, column, (str, list, dict))
+        # `entries_of_value` gives [] for None, and [value] for a value that is no list
+        is_list = value is not None and entries != [value]
+        if not is_list:
+            raise wrong_value(column, "a list of [start, end] or of words", value)
+    return [range_in(entry) or entry for entry in entries]
 
 
 def range_in(entry: Any) -> Range | None:
