@@ -27,7 +27,7 @@ from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import AnswersOfSides, Evaluation
 from spanreward.training.evaluation.answer_scores.metrics import Metric
 from spanreward.training.evaluation.answer_scores.several import samples_a_prompt
-from spanreward.training.evaluation.answers.held_out import rows_of
+from spanreward.training.evaluation.answers.held_out import names_of_block
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.statistics.estimates import Estimate
@@ -154,8 +154,11 @@ def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotR
 
 
 def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
-    """Yields a note for every side of whose answers the judge has not read a large share, above
-    UNREAD_SHARE_TO_WARN.
+    """Yields a note for every side with much text that the judge has not read: a share of the
+    characters of its answers above UNREAD_SHARE_TO_WARN.
+
+    Example: "dapo: not read: 42 of 310 characters: special tokens 42 (14%), which the page shows
+    struck out". unread_of: the unread text of each side (`not_read_by`).
     """
     for side, unread in unread_of.items():
         if unread.share > UNREAD_SHARE_TO_WARN:
@@ -174,11 +177,11 @@ def leak_warnings(setup: Setup) -> Iterator[str]:
     # rows without a question, references and answers would all be equal, so they do not count
     contents = {row_content(row) for row in rows}
     contents.discard(row_content({}))
-    compared_blocks = _names_of_blocks(setup.prompts.source)
+    compared_blocks = _names_of_compared_blocks(setup.prompts.source)
     for side, runs in setup.sides.items():
         for run in dict.fromkeys(runs):
             for part in _training_parts(run):
-                block = rows_of(part)  # the name: dataset, subset and split
+                block = names_of_block(part)  # dataset, subset and split
                 where = " ".join(filter(None, block))
                 if isinstance(part, JsonlPart) and Path(part.path).is_file():
                     shared = contents & contents_of(part)
@@ -191,16 +194,19 @@ def leak_warnings(setup: Setup) -> Iterator[str]:
                     yield f"{side} ({run}) was trained on these data ({where})"
 
 
-def _names_of_blocks(source: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Returns the names of the compared data blocks (`rows_of`), such as [("amitha/docent", "",
-    "test")]. Returns [] for a file of --data, which has no data block.
+def _names_of_compared_blocks(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Returns the names of each data block that is compared on (`names_of_block`), such as
+    [("amitha/docent", "", "test")]. Returns [] for a file of --data, which is no data block of a
+    recipe.
 
-    source: the data block as plain data, `Prompts.source`.
+    data: `Prompts.source`: a recipe's data block as plain data, such as {"source": "hub", "id":
+    "amitha/docent", ...}; for a file of --data {"source": "rows", ...}.
     """
-    if source.get("source") in (None, "rows"):
+    kind = data.get("source")  # "hub", "jsonl", "mixed", a Python function, or "rows" for --data
+    if kind is None or kind == "rows":
         return []
-    compared = TypeAdapter(DataPart).validate_python(source)
-    return list(map(rows_of, compared.parts))
+    compared = TypeAdapter(DataPart).validate_python(data)
+    return list(map(names_of_block, compared.parts))
 
 
 def _training_parts(run: str) -> Sequence[Any]:
