@@ -117,6 +117,7 @@ ROW_FLAGS = ("columns", "limit")
 ALL_FLAGS = (*JUDGE_FLAGS, *ROW_FLAGS, "output", "overwrite", "json")
 # the recipe key that each of these flags sets, in a command that runs a recipe
 RECIPE_KEYS_OF_FLAGS = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
+# for `add_flags`: the help texts of flags in a command that runs a recipe
 OF_RUN = {
     "output": {"help": "the same as --set output=PATH"},
     "overwrite": {"help": "the same as --set overwrite=true"},
@@ -216,12 +217,12 @@ def values_last(command_line: Sequence[str]) -> list[str]:
     for word in command_line:
         if word in VALUE_FORMS:
             is_value = True
-        elif word.startswith("-"):  # another flag
-            is_value = False
-        # The first word after --set is always a value of --set. A later word without "=" is none,
-        # and ends the values.
-        elif previous not in VALUE_FORMS and "=" not in word:
-            is_value = False
+        else:
+            is_other_flag = word.startswith("-")
+            # the first word after --set is a value in any case; a later value has a "="
+            has_form_of_value = "=" in word or previous in VALUE_FORMS
+            if is_other_flag or not has_form_of_value:
+                is_value = False
         if is_value:
             flags_with_values.append(word)
         else:
@@ -236,37 +237,48 @@ def refuse_stray_words(
     """Ends the process with a message if a word without "=" belongs to no argument of the command.
 
     Example: in `--columns id=name reference`, the word "reference" was meant as a second column of
-    --columns, so the message says how a column is written. program: the beginning of the message.
+    --columns, so the message says how a column is written.
+
+    Such words are among the models of `spanreward compare`, which are written NAME=FOLDER, or among
+    the `words` of another command (`add_words`). program: the beginning of the message.
     """
     values = vars(arguments)
-    for word in [*values.get("words", []), *values.get("models", [])]:
+    has_models = "models" in values
+    loose_words = values["models"] if has_models else values.get("words", [])
+    for word in loose_words:
         if "=" in word:
             continue
         flag = flag_in_front(word, command_line)
         if flag:
             exit_with_message(f'{program}: {word!r} behind {flag} has no "=": {VALUE_FORMS[flag]}.')
-        # `read_sides` has a message of its own for a model without "="
-        if "models" not in values:
-            exit_with_message(
-                f"{program}: {word!r} is one word too many: leave it out, or if it is meant as an "
-                f"option, {VALUE_FORMS['--set']}."
-            )
+        # the word may be a model whose user forgot the name: `read_sides` has a message for it
+        if has_models:
+            continue
+        exit_with_message(
+            f"{program}: {word!r} is one word too many: leave it out, or if it is meant as an "
+            f"option, {VALUE_FORMS['--set']}."
+        )
 
 
 def flag_in_front(word: str, command_line: Sequence[str]) -> str:
-    """Returns the flag with several values whose values end in front of a word: "--columns" for the
-    word "reference" of `--columns id=name reference`. Returns "" if there is no such flag.
+    """Returns the flag among whose values a word stands: --set or --columns, if only values of the
+    flag are between the flag and the word. Returns "" if there is no such flag.
+
+    Example: in `--columns id=name reference --limit 9`, the word "reference" gives "--columns", and
+    "9" gives "".
     """
-    flag = ""  # the flag with several values whose values the loop goes through
-    flag_of_word = ""
-    for other in command_line:
+    in_front: Sequence[str] = []  # the words in front of the word; of its last place if it repeats
+    for place, other in enumerate(command_line):
         if other == word:
-            flag_of_word = flag
-        if other in VALUE_FORMS:
-            flag = other
-        elif "=" not in other or other.startswith("-"):  # the values of the flag have ended
-            flag = ""
-    return flag_of_word
+            in_front = command_line[:place]
+    # go back from the word over values such as id=name, up to the flag
+    for previous in reversed(in_front):
+        if previous in VALUE_FORMS:
+            return previous
+        is_value = "=" in previous and not previous.startswith("-")
+        if not is_value:
+            return ""
+    return ""
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
