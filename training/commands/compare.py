@@ -84,10 +84,11 @@ def main() -> None:
 
 
 def check_flags(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Ends the process with a message for flags that cannot be given together: --metric without
-    --data, --data without --metric, and a flag of DATA_FLAGS with --recipe.
+    """Ends the process with a message for flags that cannot be given together: --data without
+    --metric, and --recipe with a flag that goes only with --data (DATA_FLAGS, such as --metric).
 
-    Also refuses `--metric posh,lave`, which argparse reads as the name of a single metric.
+    The parser has already asked for exactly one of --data and --recipe. Also refuses `--metric
+    posh,lave`, which argparse reads as the name of a single metric.
     """
     if any("," in name for name in arguments.metric):
         names = ",".join(arguments.metric).split(",")
@@ -221,7 +222,8 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     # unless the user gives --overwrite.
     to_keep = output if is_finished and not arguments.overwrite else None
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
-    # Python's garbage collector skips all that is loaded by now, which saves time
+    # `without_the_loaded`: the garbage collector skips all objects that are loaded by now, which
+    # saves time
     with closing(judges_of(setup.rewards)), without_the_loaded():
         evaluation = evaluate_sides(setup, output / "answers", in_files)
     # the statistics and the files need no model any more
@@ -375,7 +377,8 @@ def prompts_to_compare_on(
     extra_columns = columns_asked_by(rewards)
     if recipe is None:
         return prompts_of_file(arguments.data, limit, slices, cluster, columns, extra_columns)
-    # `as_written` has the training rows: the user may choose other rows with --set
+    # `recipe` has the changes of --set, which may name other rows than those of the training. So
+    # read the file again, without --set: its rows are those that the models were trained on.
     as_written = load_recipe(arguments.recipe)
     return prompts_of_recipe(recipe, as_written, limit, slices, cluster, extra_columns)
 
@@ -445,15 +448,17 @@ def with_judge_cache(part: "RewardPart", cache: bool | None) -> "RewardPart":
     """Returns the block of a reward with the judge's cache set by --cache.
 
     cache: True for --cache, False for --no-cache. None if neither flag was given: then the recipe
-    decides, or the judge's default if the recipe does not name a cache.
+    decides, or the judge's default if the recipe does not name a cache. `cache: false` in a recipe
+    counts as no cache named, because False is the default of this key.
     """
+    recipe_cache = part.judge.cache  # True, the path of a file, or False
     judge_cache: bool | str | None
-    if cache is None:
-        judge_cache = part.judge.cache or None
-    elif cache:
-        judge_cache = part.judge.cache or True  # the recipe may name a file for the cache
-    else:
+    if cache is False:
         judge_cache = False
+    elif recipe_cache:
+        judge_cache = recipe_cache
+    else:
+        judge_cache = cache  # True, or None for the judge's default
     judge = part.judge.model_copy(update={"cache": judge_cache})
     return part.model_copy(update={"judge": judge})
 

@@ -178,10 +178,13 @@ def score_with_bar(
 
     title: the text beside the bar. settings: everything that decides the verdicts.
     """
-    from spanreward.rewards.scoring import score_rows  # slow, as the metric is
+    # imported here and not above, because it loads spaCy and torch, which takes seconds
+    from spanreward.rewards.scoring import score_rows
     from spanreward.training.garbage import without_the_loaded
 
     console = Terminal(stderr=True, soft_wrap=True)
+    # `without_the_loaded`: the garbage collector skips all objects that are loaded by now, such as
+    # the metric and its models, which saves time
     with Progress(console=console, disable=arguments.quiet) as bar, without_the_loaded():
         task = bar.add_task(title, total=None)
         return score_rows(

@@ -89,10 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "recipe",
         help="a YAML file: see `spanreward recipes`, or the recipe.yaml of an output folder",
     )
-    flags = ("options", "output", "overwrite", "limit", "json")
-    add_flags(
-        parser, *flags, **OF_RUN, json={"help": "with --dry-run: write the same numbers there"}
-    )
+    # the help texts of these flags differ from those in other commands
+    changes = {**OF_RUN, "json": {"help": "with --dry-run: write the same numbers there"}}
+    add_flags(parser, "options", "output", "overwrite", "limit", "json", **changes)
     resume = (
         "go on from the last checkpoint in the output folder, with the same recipe and "
         "number of processes"

@@ -167,13 +167,15 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
     value: an undecoded picture, {"bytes": ..., "path": ...}. where: the row's name, for messages.
     Only the beginning of the picture is read, because a dataset may hold hundreds of thousands of
     pictures. A stranger may have written the dataset, so a path must not lead to a private file
-    outside the folders.
+    outside the folders, and an address such as https://... is refused: a picture must be in the
+    dataset itself.
     """
     if value is None:
         raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")
     content = value["bytes"]
     path = value["path"]
-    # refuse addresses
+    # Refuse a picture that is only an address. A dataset is downloaded whole before the training,
+    # or streamed. In neither case are the addresses in its rows followed.
     if content is None and "://" in path:
         raise RecipeError(
             f"{where}: the picture is the address {path!r}, and nothing is fetched while training: "

@@ -28,7 +28,8 @@ class JudgedAnswer:
         verdict: the verdict of the reward that `judge` names. A page shows this verdict.
         scores: the score by each metric, such as {"posh_f1": 0.6}. A score is None if a judge
             failed.
-        judge: the name of the reward that gave `verdict`, such as "posh".
+        judge: the name of the reward that gave `verdict`, such as "posh". It is not the name of a
+            judge such as "match": completions.jsonl has the reward's name under the key "judge".
         samples: the single answers if the model wrote several to the prompt, else (). `scores` then
             holds means over the samples (several.py). `text` and `verdict` are those of the first
             sample.

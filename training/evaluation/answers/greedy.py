@@ -171,7 +171,8 @@ def answers_by_vllm(
     memory: float | None = MEMORY_SHARE,
     dtype: str = "bfloat16",
 ) -> tuple[list[str], list[int]]:
-    """Returns what `greedy_completions` returns, sampled by the judges' vLLM engine.
+    """Returns the policy's greedy answer to each row, and the number of tokens of each answer, as
+    `greedy_completions` does. The judges' vLLM engine samples the answers.
 
     The engine's process ends before the function returns, so that the judges have the GPU's memory.
     rows: each with `prompt`, `image` and `id`. reasoning_end: the tag that ends the reasoning, such
@@ -188,8 +189,8 @@ def answers_by_vllm(
     for row in rows:
         images = (row["image"],) if row.get("image") else ()
         questions.append(Question(row["prompt"], images))
-    # `closing` ends the engine first: at the end of `with policy` it would fall asleep, which
-    # copies its weights into main memory
+    # At the end of this `with`, `closing` comes first and ends the engine. Then `policy` has no
+    # running engine to put to sleep, which would copy the weights into main memory.
     with policy, closing([policy]):
         answers = policy.write_ids(questions, max_tokens)
     for row, answer in zip(rows, answers, strict=True):

@@ -61,37 +61,39 @@ _TURN_WORD = re.compile(r"\w+")
 _ROLES_OF_MARKS = {"inst": "user", "after": "assistant", "before": "system"}
 
 
-def differing_key(record: Mapping[str, Any], row: Sample, where: str) -> str:
+def differing_key(line: Mapping[str, Any], row: Sample, where: str) -> str:
     """Returns the first key by which the line and the row differ: "prompt", "question", "reference"
     or ROW_KEY. Returns "" if no key differs.
 
-    A key that the line or the row lacks does not differ. record: a line of a file of answers. row:
+    A key that the line or the row lacks does not differ. line: a line of a file of answers. row:
     the data's row with the line's id. where: the line's name, for messages. Raises RecipeError for
     a value that cannot be read.
     """
     compared = {}
     for key in ("prompt", "question", "reference"):
-        compared[key] = record.get(key)
+        compared[key] = line.get(key)
     try:
-        line = row_sample(compared)
-        line_turns = texts_of_turns(record.get("prompt") or "")
+        line_sample = row_sample(compared)
+        # from the line, whose prompt may be a list of messages: the Sample's prompt is one text, in
+        # which the turns can no longer be told apart
+        prompt_turns = texts_of_turns(line.get("prompt") or "")
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    # a key that the line or the row lacks cannot differ
-    both_ask = line.prompt and row.prompt
-    if both_ask and not same_turns(line_turns, line.prompt, row.prompt):
+    # compare a key only if both the line and the row have it
+    both_have_prompt = line_sample.prompt and row.prompt
+    if both_have_prompt and not same_turns(prompt_turns, line_sample.prompt, row.prompt):
         return "prompt"
-    line_question = line.question or ""
+    line_question = line_sample.question or ""
     row_question = row.question or ""
     if line_question and row_question:
         question_turns = texts_of_turns(line_question)
         if not same_turns(question_turns, line_question, row_question):
             return "question"
-    both_expect = line.references and row.references
-    if both_expect and not has_all(row.references, line.references):
+    both_have_references = line_sample.references and row.references
+    if both_have_references and not has_all(row.references, line_sample.references):
         return "reference"
     # a line that a comparison wrote has the hash of its row at that time
-    written_fingerprint = record.get(ROW_KEY)
+    written_fingerprint = line.get(ROW_KEY)
     if written_fingerprint and written_fingerprint != sample_fingerprint(row):
         return ROW_KEY
     return ""
@@ -103,7 +105,9 @@ def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
 
     Example: "USER: Describe. ASSISTANT:" and "Describe." ask the same.
 
-    line_turns: the turns of the line's prompt (`texts_of_turns`). line, row: the whole prompts.
+    line_turns: the turns of the line's prompt (`texts_of_turns`). line, row: the whole prompts,
+    each as one text. The line's whole prompt is needed besides its turns: the row's prompt may be
+    the same text, with the system's message and the signs of a chat template.
     """
     if same_text(line, row):
         return True

@@ -31,6 +31,8 @@ RANK_KEYS = ("mean", "low", "high", "counted", "failed")
 def results_of(comparison: Comparison) -> dict[str, Any]:
     """Returns the contents of results.json: plain numbers, texts, lists and None."""
     setup = comparison.setup
+    # the leaderboard ranks the models by the most trusted of the main metrics
+    decisive_metric = comparison.lost_by[0]
     slices = {}
     sentences = {}
     headlines = {}
@@ -52,10 +54,10 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "slices": slices,
         "sentences": sentences,
         "headlines": headlines,
-        "referees": plain_by_name(comparison.metrics),
-        "lost_by": comparison.lost_by,
+        "referees": plain_by_name(comparison.metrics),  # every metric, not only held-out ones
+        "lost_by": comparison.lost_by,  # metrics: the first that differs says which model lost
         "leaderboard": {
-            "metric": comparison.lost_by[0],
+            "metric": decisive_metric,
             "rows": [plain_rank(row) for row in comparison.ranking],
         },
         "parts": _tables_of_parts(comparison),
@@ -198,7 +200,8 @@ def _completion_lines(setup: Setup, answers: AnswersOfSides) -> Iterator[dict[st
 
 
 def sample_facts(answer: JudgedAnswer) -> Iterator[dict[str, Any]]:
-    """Yields the completion, scores, verdict and judge of each sample of an answer.
+    """Yields the completion, scores and verdict of each sample of an answer, by their keys in
+    completions.jsonl. The key "judge" has the name of the reward that gave the verdict.
 
     An answer with several samples also gives their numbers, from 1.
     """

@@ -57,13 +57,8 @@ def pair_sentence(
     if waits:
         figures = differences_alone(entries, metrics)
         return f"{later} against {earlier}: the verdict waits: {waits}. {WAITING_REMEDY}. {figures}"
-    seeds = max(entry.difference.trained for entry in entries.values())
-    # what keeps all metrics from a verdict over seeds is written once
-    limit = ""
-    if not fixed and seeds < MIN_SEEDS:
-        limit = too_few(seeds)
-    elif not fixed and lone:
-        limit = f"{lone} is one training run"
+    # fixed systems have no training seeds, so nothing about seeds limits their verdict
+    limit = "" if fixed else _limit_of_seeds(entries, lone)
     outcomes = outcomes_of_mains(entries, metrics, fixed, prompts_alone=bool(limit))
     length = length_difference(entries["words"].difference.mean)
     if not limit:
@@ -72,6 +67,22 @@ def pair_sentence(
         f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: "
         f"{outcomes}; {length}."
     )
+
+
+def _limit_of_seeds(entries: ComparedMetrics, lone: str) -> str:
+    """Returns the reason why no metric can have a verdict over training seeds, such as "1 seed, 3
+    or more are needed"; "" if there is no such reason.
+
+    entries, lone: as in `pair_sentence`.
+    """
+    # a metric may lack scores for some seeds, so take the metric with the most seeds
+    seed_counts = [entry.difference.trained for entry in entries.values()]
+    most_seeds = max(seed_counts)
+    if most_seeds < MIN_SEEDS:
+        return too_few(most_seeds)
+    if lone:
+        return f"{lone} is one training run"
+    return ""
 
 
 def outcomes_of_mains(

@@ -135,21 +135,25 @@ def _phrases_of_rows(rows: Sequence[Labelled]) -> _Phrases:
     A phrase is wrong if a range that people marked touches its first mention.
     """
     phrases = []
-    phrases_with_label = []  # the phrase, with its label in place of its credit
+    labels = []
     row_numbers = []
     for number, row in enumerate(rows):
         spans = first_mentions(row.spans)
         row_phrases = phrases_of(spans, row.text, row.group)
         for span, phrase in zip(spans, row_phrases, strict=True):
-            label = 0.0 if touches_range(span, row.wrong) else 1.0
             phrases.append(phrase)
-            phrases_with_label.append(replace(phrase, credit=label))
+            labels.append(0.0 if touches_range(span, row.wrong) else 1.0)
             row_numbers.append(number)
+    # `residual_credit` subtracts the baseline from the field `credit`. To subtract it from the
+    # labels, these copies of the phrases have the label in this field.
+    phrases_with_label = []
+    for phrase, label in zip(phrases, labels, strict=True):
+        phrases_with_label.append(replace(phrase, credit=label))
     return _Phrases(
         kinds=np.array([phrase.kind for phrase in phrases]),
         rows=np.array(row_numbers, dtype=np.int64),
         credits=np.array([phrase.credit for phrase in phrases]),
-        labels=np.array([phrase.credit for phrase in phrases_with_label]),
+        labels=np.array(labels),
         residual_credits=np.array(residual_credit(phrases)),
         residual_labels=np.array(residual_credit(phrases_with_label)),
     )

@@ -153,19 +153,20 @@ def _mean_of(tables: _Tables, model: str, metric: str) -> Estimate:
 
 def _difference_of(tables: _Tables, later: str, earlier: str, metric: str) -> Difference:
     """Returns the difference between two models over the answers for which both have a score."""
-    a = tables.scores[later][metric]
-    b = tables.scores[earlier][metric]
-    failed_a = tables.failed[later][metric]
-    failed_b = tables.failed[earlier][metric]
-    # rows that compare the same two runs count as one seed
-    run_pairs = list(zip(tables.runs[later], tables.runs[earlier], strict=True))
-    row_seeds = independent_seeds(tables.seeds, run_pairs)
-    paired = paired_difference(a, b, row_seeds, tables.resamples, tables.clusters)
+    scores = tables.scores[later][metric]
+    earlier_scores = tables.scores[earlier][metric]
+    failed = tables.failed[later][metric]
+    earlier_failed = tables.failed[earlier][metric]
+    # Rows with the same two runs hold the same scores, and must not count as several seeds. So if
+    # three rows repeat two fixed models, the seeds [0, 1, 2] become [0, 0, 0].
+    runs_of_rows = list(zip(tables.runs[later], tables.runs[earlier], strict=True))
+    row_seeds = independent_seeds(tables.seeds, runs_of_rows)
+    paired = paired_difference(scores, earlier_scores, row_seeds, tables.resamples, tables.clusters)
     scale = tables.scales.get(metric, (0.0, 1.0))
     return replace(
         paired,
-        failed=int((failed_a | failed_b).sum()),
-        worst_case=worst_case(a, b, failed_a, failed_b, scale),
+        failed=int((failed | earlier_failed).sum()),
+        worst_case=worst_case(scores, earlier_scores, failed, earlier_failed, scale),
     )
 
 
@@ -187,10 +188,10 @@ def parts_by_kind(setup: Setup, answers: AnswersOfSides) -> Summary:
     for side, runs in answers.items():
         scores[side] = {}
         no_failures[side] = {}
-        for judge, part in splits:
-            table = [part_of_run(run, judge, part) for run in runs]
+        for reward_name, part in splits:
+            table = [part_of_run(run, reward_name, part) for run in runs]
             values = np.array(table, float)  # None becomes NaN
-            name = f"{judge}_{part}"
+            name = f"{reward_name}_{part}"
             scores[side][name] = values
             no_failures[side][name] = np.zeros(values.shape)
     return summarise_models(scores, setup.seeds, no_failures, setup.sides)
@@ -216,20 +217,21 @@ def _parts_of_one_kind(setup: Setup, answers: AnswersOfSides) -> list[tuple[str,
     return list(splits)
 
 
-def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
+def part_of_run(run: Sequence[JudgedAnswer], reward_name: str, part: str) -> list[float | None]:
     """Returns a part of the verdict of each answer of a run, such as "precision_entity".
 
     If a prompt has several sampled answers, its number is the mean over the samples. The number is
     None if no sample has such a part.
 
-    judge: the name of a reward. Verdicts of other rewards do not count. part: the name of the part.
+    reward_name: verdicts of other rewards do not count. part: the name of the part.
     """
     values: list[float | None] = []
     for answer in run:
         sample_values = []
         for sample in every_sample([answer]):
             parts = sample.verdict.parts
-            if sample.judge == judge and part in parts:
+            # `judge` is the name of the reward that gave the verdict
+            if sample.judge == reward_name and part in parts:
                 sample_values.append(parts[part])
         values.append(fmean(sample_values) if sample_values else None)
     return values
