@@ -25,8 +25,7 @@ TESTS = Path(__file__).parent
 RUNS = (
     "recipes", "rewards/base/test_needs.py", "test_supply_chain.py", "test_wheel.py",
     "training/callbacks/test_two_ranks_health.py", "training/commands/test_main.py",
-    "training/evaluation/page/test_report_browser.py",
-    "training/evaluation/page/test_scored_browser.py", "training/experimental",
+    "training/evaluation/page/test_browser.py", "training/experimental",
     "training/grpo/test_by_the_docs.py", "training/grpo/test_drop_in.py",
     "training/grpo/test_ranks_agree.py", "training/grpo/trl_internals/test_resuming.py",
     "training/ranks/test_two_ranks_lost.py", "training/serve",

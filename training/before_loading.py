@@ -20,6 +20,7 @@ from datasets import Dataset
 
 from spanreward.rewards.files.custom_file import custom_function, is_custom
 from spanreward.rewards.reward.reward import Reward
+from spanreward.rewards.rows.tables import check_there
 from spanreward.training.adapters import check_adapter
 from spanreward.training.data.hub import split_names
 from spanreward.training.data.load import load_data
@@ -69,6 +70,7 @@ def faults_of(recipe: Recipe, processes: int) -> Iterator[tuple[str, str]]:
         ("data", check_data),
         ("validation", check_validation),
         ("referees", check_referees),
+        ("win_rate", check_anchor),
     ]
     for what, check in checks:
         try:
@@ -169,6 +171,17 @@ def check_referees(recipe: Recipe) -> None:
     if rewards:
         rows = rows_of_files(recipe.validation_data or recipe.data, rewards)
     check_columns(rewards, "the held-out data", rows)
+
+
+def check_anchor(recipe: Recipe) -> None:
+    """Raises RecipeError if the win rate's file of answers does not exist."""
+    for part in recipe.watching:
+        if part.anchor is None:
+            continue
+        try:
+            check_there(part.anchor)
+        except OSError as error:
+            raise RecipeError(f"anchor: {error}") from error
 
 
 def rows_of_files(data: DataPart, rewards: Sequence[Reward]) -> Dataset | None:

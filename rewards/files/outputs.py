@@ -157,12 +157,26 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
         )
 
 
+def check_place(path: Path | None) -> None:
+    """Raises ValueError if no file can be made at `path`, which is a folder or lies in a file. A
+    command writes its numbers or its page last, so it checks the place before its work.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: name a file in it.")
+    for folder in path.parents:
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"{path} cannot be made, as {folder} is a file: choose another file.")
+
+
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
-    """Raises ValueError if the file of --json already holds something other than earlier numbers of
-    the same command and settings.
+    """Raises ValueError if the file of --json cannot be made, or already holds something other than
+    earlier numbers of the same command and settings.
 
     like: the keys and values that such numbers have; None as a value allows any value.
     """
+    check_place(path)
     if overwrite or path is None or not path.is_file():
         return
     if not path.stat().st_size:

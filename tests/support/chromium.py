@@ -47,79 +47,37 @@ def opening_seconds(page: Any) -> float:
     return seconds[1] - seconds[0]
 
 
-def framed(page: Any, width: Any) -> Any:
-    """A page that shows `page` at `width` pixels (a window cannot be that narrow) and then says how
-    wide it came out.
+def found_in(page: Any, script: str, width: int = 1280, height: int = 900) -> Any:
+    """What the script returns once `page` has loaded in a frame at `width` pixels (a window cannot be
+    that narrow), and what reached the console. `inner` is the page's document.
 
-    As srcdoc it has its frame's origin, so that the frame's script may measure it.
+    As srcdoc it has its frame's origin, so that the frame's script may look into it.
     """
     frame = page.with_name(f"frame{width}.html")
     frame.write_text(
         f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
 <style>body {{ margin: 0 }} iframe {{ border: 0 }}</style>
-<iframe width="{width}" height="9000" srcdoc="{html.escape(page.read_text(encoding="utf-8"))}"></iframe><pre></pre>
+<iframe width="{width}" height="{height}" srcdoc="{html.escape(page.read_text(encoding="utf-8"))}"></iframe><pre></pre>
 <script>onload = () => {{
-  const inner = document.querySelector("iframe").contentDocument, root = inner.documentElement
-  const wide = [...inner.querySelectorAll("body *")].filter(e => !e.closest(".scroll *, svg *") &&
-    e.getBoundingClientRect().right > {width} + 0.5).map(e => e.outerHTML.slice(0, 80))
-  const marks = inner.querySelectorAll("mark").length
-  document.querySelector("pre").textContent =
-    "measured" + JSON.stringify({{ width: root.scrollWidth, height: inner.body.offsetHeight, marks, wide }}) + "end"
+  const inner = document.querySelector("iframe").contentDocument
+  document.querySelector("pre").textContent = "found" + JSON.stringify((() => {{ {script} }})()) + "end"
 }}</script>""",
         encoding="utf-8",
     )
-    return frame
+    dom, console = browse(frame, "--dump-dom", "--window-size=1280,2000")
+    found = re.search(r"<pre>found(.*?)end", dom, re.DOTALL)
+    assert found, dom[-2000:]
+    return json.loads(html.unescape(found[1])), console
 
 
 def measure(page: Any, width: Any) -> Any:
-    dom, console = browse(framed(page, width), "--dump-dom", "--window-size=1280,2000")
-    return json.loads(html.unescape(re.search(r"measured(.*?)end", dom, re.DOTALL)[1])), console
-
-
-def drawn_examples(page: Any) -> tuple[int, int]:
-    """How many prompts the browser lays out when `page` opens, and how many the page holds."""
-    holder = page.with_name("holder.html")
-    holder.write_text(
-        f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
-<iframe width="1280" height="900" srcdoc="{html.escape(page.read_text(encoding="utf-8"))}"></iframe><pre></pre>
-<script>onload = () => {{
-  const all = [...document.querySelector("iframe").contentDocument.querySelectorAll(".example > *:first-child")]
-  const drawn = all.filter(e => e.checkVisibility({{ contentVisibilityAuto: true }}))
-  document.querySelector("pre").textContent = "drawn" + JSON.stringify([drawn.length, all.length]) + "end"
-}}</script>""",
-        encoding="utf-8",
-    )
-    dom, console = browse(holder, "--dump-dom", "--window-size=1280,900")
-    assert console == []
-    drawn, held = json.loads(re.search(r"drawn(.*?)end", dom)[1])
-    return drawn, held
-
-
-def filtered(page: Any) -> Any:
-    """{legend: {label: how many prompts are shown}} when a filter alone is set."""
-    frame = page.with_name("filters.html")
-    frame.write_text(
-        f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
-<iframe width="1280" height="900" srcdoc="{html.escape(page.read_text(encoding="utf-8"))}"></iframe><pre></pre>
-<script>onload = () => {{
-  const inner = document.querySelector("iframe").contentDocument, found = {{}}
-  const shown = () => [...inner.querySelectorAll(".example")]
-    .filter(e => inner.defaultView.getComputedStyle(e).display != "none").length
-  for (const set of inner.querySelectorAll("fieldset")) {{
-    const counts = found[set.querySelector("legend").textContent] = {{}}
-    for (const label of set.querySelectorAll("label")) {{
-      label.querySelector("input").click()
-      counts[label.firstChild.nextSibling.textContent.trim()] = shown()
-    }}
-    set.querySelector("input").click()
-  }}
-  document.querySelector("pre").textContent = "filtered" + JSON.stringify(found) + "end"
-}}</script>""",
-        encoding="utf-8",
-    )
-    dom, console = browse(frame, "--dump-dom")
-    assert console == []
-    return json.loads(html.unescape(re.search(r"filtered(.*?)end", dom, re.DOTALL)[1]))
+    """How wide and high the page came out, its marks, and what is wider than it."""
+    script = f"""
+  const wide = [...inner.querySelectorAll("body *")].filter(e => !e.closest(".scroll *, svg *") &&
+    e.getBoundingClientRect().right > {width} + 0.5).map(e => e.outerHTML.slice(0, 80))
+  const marks = inner.querySelectorAll("mark").length
+  return {{ width: inner.documentElement.scrollWidth, height: inner.body.offsetHeight, marks, wide }}"""
+    return found_in(page, script, width, 9000)
 
 
 def axe_violations(page: Any, width: int) -> Any:

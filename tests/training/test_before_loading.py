@@ -46,6 +46,7 @@ FAULTS = [  # changes, what is at fault, and words of what is said
     ([FILE, "validation=null", "referees=[{metric: lave}]"], "referees", "lave", "'question'"),
     ([FILE, "validation={path: HERE/none.jsonl}"], "validation", "HERE/none.jsonl"),
     ([FILE, "validation={path: HERE/bad.jsonl}"], "validation", "bad.jsonl line 1", "'reference'"),
+    (["win_rate={metric: posh, judge: match, anchor: none.jsonl}"], "win_rate", "none.jsonl"),
     (["validation={options: {splt: test}}"], "validation", "experiments/scenes/rows.py:scenes"),
     (["data={source: hub, id: HERE/hub}", "validation={split: val}"], "validation", "'val'"),
     (["policy.model=HERE/own.py:smal"], "policy", "policy.model HERE/own.py:smal", "function"),

@@ -24,6 +24,7 @@ docs/compare.md explains which rows are taken, and when "better" is said.
 import argparse
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,9 +35,12 @@ from spanreward.rewards.files.outputs import settle_settings, write_json
 from spanreward.training.commands import metric_options
 
 if TYPE_CHECKING:
+    from spanreward.rewards.reward.reward import Reward
+    from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
+    from spanreward.training.evaluation.answers.prompts import Prompts
     from spanreward.training.evaluation.answers.setup import Setup
     from spanreward.training.evaluation.statistics.comparison import Comparison
-    from spanreward.training.recipe import RewardPart
+    from spanreward.training.recipe import Recipe, RewardPart
 
 DEFAULT_MAX_TOKENS = 128
 DEFAULT_PROMPTS = 256
@@ -54,30 +58,13 @@ OUTPUT_FILES = ("results.json", "completions.jsonl", "report.html")  # written a
 
 
 def main() -> None:
+    """Runs `spanreward compare` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_arguments(parser)
     arguments = metric_options.read_arguments(parser)
-    # refuse `--metric posh,lave`, which argparse reads as the name of a single metric
-    if any("," in name for name in arguments.metric):
-        names = ",".join(arguments.metric).split(",")
-        repeated = " ".join(f"--metric {name}" for name in names)
-        parser.error(f"--metric takes one metric, and may be repeated: write {repeated}.")
-    if arguments.data and not arguments.metric:
-        parser.error(
-            "--data needs --metric, and --metric goes with --data: a recipe names its own."
-        )
-    values = vars(arguments)
-    data_flags = []
-    for flag, name in DATA_FLAGS.items():
-        if values[name]:
-            data_flags.append(flag)
-    if arguments.recipe and data_flags:
-        parser.error(
-            f"{' and '.join(data_flags)} goes with --data: a recipe names its own; "
-            "--set rewards.0.judge=NAME changes one."
-        )
+    check_flags(parser, arguments)
     try:
         comparison = run_comparison(arguments)
     except (ValueError, OSError, RuntimeError) as error:
@@ -96,9 +83,36 @@ def main() -> None:
         sys.exit(2)
 
 
+def check_flags(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Ends the process with a message for flags that cannot be given together: --data without
+    --metric, and --recipe with a flag that goes only with --data (DATA_FLAGS, such as --metric).
+
+    The parser has already asked for exactly one of --data and --recipe. Also refuses `--metric
+    posh,lave`, which argparse reads as the name of a single metric.
+    """
+    if any("," in name for name in arguments.metric):
+        names = ",".join(arguments.metric).split(",")
+        repeated = " ".join(f"--metric {name}" for name in names)
+        parser.error(f"--metric takes one metric, and may be repeated: write {repeated}.")
+    if arguments.data and not arguments.metric:
+        parser.error(
+            "--data needs --metric, and --metric goes with --data: a recipe names its own."
+        )
+    values = vars(arguments)
+    data_flags = []  # the flags of DATA_FLAGS that were given
+    for flag, name in DATA_FLAGS.items():
+        if values[name]:
+            data_flags.append(flag)
+    if arguments.recipe and data_flags:
+        parser.error(
+            f"{' and '.join(data_flags)} goes with --data: a recipe names its own; "
+            "--set rewards.0.judge=NAME changes one."
+        )
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
+    """Adds the arguments of `spanreward compare` to its parser."""
+    parser.add_argument(
         "models",
         nargs="*",
         metavar="NAME=FOLDER[,FOLDER...]",
@@ -107,7 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     prompts_from = parser.add_mutually_exclusive_group(required=True)
     prompts_from.add_argument("--recipe", help="whose data, rewards and held-out metrics are used")
     prompts_from.add_argument("--data", metavar="ROWS", help="in place of a recipe, with --metric")
-    add(
+    parser.add_argument(
         "--metric",
         action="append",
         default=[],
@@ -127,7 +141,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         options={"help": COMPARE_OPTIONS},
     )
     # the older name of --limit
-    add(
+    parser.add_argument(
         "--prompts",
         action=metric_options.Once,
         type=int,
@@ -135,78 +149,120 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_PROMPTS,
         help=argparse.SUPPRESS,
     )
-    # flags for policies that answer here
+    add_run_arguments(parser)
+    add_statistics_arguments(parser)
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the flags for the answers of policies: how long the answers may be, and which training
+    seed each folder has.
+    """
     longest = (
         f"longest completion (default: the recipe's max_completion_length, {DEFAULT_MAX_TOKENS} "
         "where it has none)"
     )
-    add("--max-tokens", type=int, help=longest)
+    parser.add_argument("--max-tokens", type=int, help=longest)
     seeds = (
         "the training seeds of the folders (default 0 1 2 ...); runs of one seed in several "
-        "numerical environments "
+        "numerical environments (`python -m experiments repeat`) carry the same number"
     )
-    seeds += "(`python -m experiments repeat`) carry the same number"
-    add("--seeds", type=int, nargs="+", action="extend", help=seeds)
+    parser.add_argument("--seeds", type=int, nargs="+", action="extend", help=seeds)
+
+
+def add_statistics_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the flags for the tables and intervals, for warnings, and for the title of the page."""
     columns = "also compare by the values of this column of the data; may be repeated"
-    add("--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns)
-    # flags for the statistics
+    parser.add_argument(
+        "--slice", action="append", default=[], dest="slices", metavar="COLUMN", help=columns
+    )
     cluster = (
         "rows with the same value in this column of the data are drawn together (default: "
         "those with one picture)"
     )
-    add("--cluster", default="", metavar="COLUMN", help=cluster)
+    parser.add_argument("--cluster", default="", metavar="COLUMN", help=cluster)
     fixed = (
         "the models are fixed systems, not samples of what training gives: verdicts are over "
-        "prompts alone "
+        "prompts alone (default where all are files of answers)"
     )
-    fixed += "(default where all are files of answers)"
-    add("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
-    add("--strict", action="store_true", help="exit with 2 where there is something to warn of")
-    add("--title", default="Which model is better?", help="of the page (default: %(default)s)")
+    parser.add_argument("--fixed", action=argparse.BooleanOptionalAction, default=None, help=fixed)
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 2 where there is something to warn of"
+    )
+    parser.add_argument(
+        "--title", default="Which model is better?", help="of the page (default: %(default)s)"
+    )
 
 
 def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     """Reads the models' answers and the rows, compares the models, and writes the output files.
 
     Raises ValueError, OSError and RuntimeError, each with one sentence, for a comparison that
-    cannot be made.
+    cannot be made. What can be refused without a model is refused before the output folder is made.
     """
     setup = setup_of(arguments)
 
     # these imports are slow, and come after `setup_of`, which refuses faulty arguments
     from spanreward.rewards.judges import closing
     from spanreward.rewards.reward.reward import judges_of
-    from spanreward.training.evaluation.answer_scores.evaluate import decided_by, evaluate_sides
-    from spanreward.training.evaluation.page.report import write_report
-    from spanreward.training.evaluation.page.results import results_of, write_completions
-    from spanreward.training.evaluation.page.shown import shown_prompts
+    from spanreward.training.evaluation.answer_scores.evaluate import (
+        answers_in_files,
+        check_rewards,
+        decided_by,
+        evaluate_sides,
+    )
     from spanreward.training.evaluation.statistics.comparison import summarise_comparison
     from spanreward.training.garbage import without_the_loaded
 
-    # check that no output file overwrites an input
+    check_output_files(arguments, setup)
+    check_rewards(setup.rewards, setup.prompts.rows)
+    in_files = answers_in_files(setup)
     output = arguments.output
-    written = [output / name for name in OUTPUT_FILES]
+    is_finished = any((output / name).exists() for name in OUTPUT_FILES)
+    # If the folder has the files of another comparison, `settle_settings` refuses this comparison,
+    # unless the user gives --overwrite.
+    to_keep = output if is_finished and not arguments.overwrite else None
+    settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
+    # `without_the_loaded`: the garbage collector skips all objects that are loaded by now, which
+    # saves time
+    with closing(judges_of(setup.rewards)), without_the_loaded():
+        evaluation = evaluate_sides(setup, output / "answers", in_files)
+    # the statistics and the files need no model any more
+    comparison = summarise_comparison(setup, evaluation)
+    write_outputs(arguments, comparison, evaluation)
+    return comparison
+
+
+def check_output_files(arguments: argparse.Namespace, setup: "Setup") -> None:
+    """Raises ValueError if an output file is an input, such as a file of answers. Also raises
+    ValueError if --json names a file of another command.
+    """
     runs = chain(*setup.sides.values())
     inputs = [arguments.recipe, arguments.data, *arguments.metric, *map(Path, runs)]
+    files = [arguments.output / name for name in OUTPUT_FILES]
     # --json may name the folder's own results.json
-    outputs = [path for path in (output, *written) if path != arguments.json]
+    outputs = [path for path in (arguments.output, *files) if path != arguments.json]
+    # a results.json has these two keys, with any schema and with the same sides
     metric_options.check_files(arguments, outputs, inputs, schema=None, sides=setup.sides)
-    # check that no other comparison in the folder is replaced
-    to_keep = None
-    if not arguments.overwrite and any(path.exists() for path in written):
-        to_keep = output
-    settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
-    with closing(judges_of(setup.rewards)), without_the_loaded():
-        evaluation = evaluate_sides(setup, output / "answers")
-    # summarise the scores and write the files; no model is needed any more
-    comparison = summarise_comparison(setup, evaluation)
-    results = results_of(comparison)
+
+
+def write_outputs(
+    arguments: argparse.Namespace, comparison: "Comparison", evaluation: "Evaluation"
+) -> None:
+    """Writes the numbers, the completions and the page of a comparison to the output folder. The
+    numbers are written to the file of --json too.
+    """
+    from spanreward.training.evaluation.page.report import write_report
+    from spanreward.training.evaluation.page.results import results_of, write_completions
+    from spanreward.training.evaluation.page.shown import shown_prompts
+
+    output = arguments.output
+    setup = comparison.setup
+    numbers = results_of(comparison)
     for path in (output / "results.json", arguments.json):
-        write_json(path, results)
+        write_json(path, numbers)
     write_completions(output / "completions.jsonl", setup, evaluation.answers)
     examples = shown_prompts(setup.prompts, evaluation.answers, comparison.lost_by)
     write_report(output / "report.html", comparison, examples)
-    return comparison
 
 
 def check_counts(arguments: argparse.Namespace) -> None:
@@ -217,18 +273,28 @@ def check_counts(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{flag} is above 0, got {count}.")
 
 
+def check_models_in_front(arguments: argparse.Namespace) -> None:
+    """Raises ValueError if all models are named behind --set or --columns: there, a word such as
+    dapo=FOLDER is read as a value of the flag.
+    """
+    if not arguments.models and (arguments.options or arguments.columns):
+        raise ValueError(
+            "a comparison needs two models or more: name them in front of --set and --columns, "
+            "which take every NAME=VALUE behind them."
+        )
+
+
 def setup_of(arguments: argparse.Namespace) -> "Setup":
     """Returns the setup of the comparison from the command line. The rows are read and the judges
     are made, but no model is loaded.
 
     Raises ValueError for arguments that cannot be used, and OSError for files that cannot be read.
     """
-    from spanreward.rewards.metric_names import check_metric
-    from spanreward.rewards.rows.tables import check_there, is_table
+    from spanreward.rewards.rows.tables import is_table
     from spanreward.training.evaluation.answers.sides import read_seeds, read_sides
-    from spanreward.training.recipe import RewardPart, load_recipe
 
     check_counts(arguments)
+    check_models_in_front(arguments)
     sides = read_sides(arguments.models)
     seeds = read_seeds(arguments.seeds, sides)
     all_are_files = all(map(is_table, chain(*sides.values())))
@@ -236,66 +302,103 @@ def setup_of(arguments: argparse.Namespace) -> "Setup":
         raise ValueError(
             "--max-tokens is for models that answer here, and all of these are files of answers."
         )
-    learned: list[RewardPart] = []
-    trainer: dict[str, Any] = {}  # settings of the recipe's trainer
-    if arguments.data:
-        parts = metric_parts(arguments)
-        columns = metric_options.column_names(arguments.columns)
-        check_there(arguments.data)
-    else:
-        recipe = load_recipe(arguments.recipe, arguments.options)
-        learned = recipe.rewards
-        parts = [*recipe.rewards, *recipe.referees]
-        trainer = recipe.trainer
-    for part in parts:
-        check_metric(part.metric)
+    renamed_columns = metric_options.column_names(arguments.columns)
+    parts, recipe = metrics_and_recipe(arguments)
 
     # these imports are slow (spaCy, torch), so all quick checks are done above
-    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
     from spanreward.training.evaluation.answers.setup import Setup
-    from spanreward.training.recipe_rewards import (
-        build_rewards,
-        columns_asked_by,
-        parsers_of_rewards,
-    )
-    from spanreward.training.run_folder import machine_name, package_versions
+    from spanreward.training.recipe_rewards import build_rewards, parsers_of_rewards
 
-    cached_parts = [with_judge_cache(part, arguments.cache) for part in parts]
-    rewards = build_rewards(cached_parts)
+    rewards = build_rewards([with_judge_cache(part, arguments.cache) for part in parts])
     metric_options.check_asked(arguments, rewards)
-    limit = arguments.limit
-    slices = arguments.slices
-    cluster = arguments.cluster
-    extra_columns = columns_asked_by(rewards)
-    if arguments.data:
-        prompts = prompts_of_file(arguments.data, limit, slices, cluster, columns, extra_columns)
-    else:
-        # `as_written` has the training rows: the user may choose other rows with --set
-        as_written = load_recipe(arguments.recipe)
-        prompts = prompts_of_recipe(recipe, as_written, limit, slices, cluster, extra_columns)
-    read_by = parsers_of_rewards(rewards)
-    facts = {
-        "command": shlex.join(["python", *sys.argv]),
-        "seeds": ", ".join(map(str, seeds)),
-        "machine": machine_name(),
-    }
-    for name, reader in read_by.items():
-        facts[f"texts of {name} read by"] = reader
+    prompts = prompts_to_compare_on(arguments, recipe, renamed_columns, rewards)
+    readers = parsers_of_rewards(rewards)
+    trainer = recipe.trainer if recipe else {}
+    longest = arguments.max_tokens or trainer.get("max_completion_length", DEFAULT_MAX_TOKENS)
     return Setup(
         sides=sides,
         seeds=seeds,
         prompts=prompts,
         parts=parts,
         rewards=rewards,
-        max_tokens=arguments.max_tokens or trainer.get("max_completion_length", DEFAULT_MAX_TOKENS),
-        learned=learned,
-        readers=read_by,
+        max_tokens=longest,
+        learned=recipe.rewards if recipe else [],
+        readers=readers,
         title=arguments.title,
-        facts={**facts, **package_versions()},
+        facts=facts_of_page(seeds, readers),
         reasoning_end=trainer.get("reasoning_end"),
         fixed=all_are_files if arguments.fixed is None else arguments.fixed,
-        columns=slices,
+        columns=arguments.slices,
     )
+
+
+def metrics_and_recipe(
+    arguments: argparse.Namespace,
+) -> tuple[list["RewardPart"], "Recipe | None"]:
+    """Returns the metrics of the comparison, and the recipe of --recipe; None with --data.
+
+    With --data, --metric names the metrics. A recipe names them as its rewards and its held-out
+    metrics. Raises ValueError for an unknown metric, and OSError for a missing file of --data.
+    """
+    from spanreward.rewards.metric_names import check_metric
+    from spanreward.rewards.rows.tables import check_there
+    from spanreward.training.recipe import load_recipe
+
+    recipe = None
+    if arguments.data:
+        parts = metric_parts(arguments)
+        check_there(arguments.data)
+    else:
+        recipe = load_recipe(arguments.recipe, arguments.options)
+        parts = [*recipe.rewards, *recipe.referees]
+    for part in parts:
+        check_metric(part.metric)
+    return parts, recipe
+
+
+def prompts_to_compare_on(
+    arguments: argparse.Namespace,
+    recipe: "Recipe | None",
+    columns: Mapping[str, str],
+    rewards: Sequence["Reward"],
+) -> "Prompts":
+    """Returns the rows that all models answer: the file of --data, or held-out rows of the recipe.
+
+    recipe: None with --data. columns: {our name of a column: the file's name}, with --data.
+    rewards: may be metrics of the user that read further columns, which the rows then hold.
+    """
+    from spanreward.training.evaluation.answers.prompts import prompts_of_file, prompts_of_recipe
+    from spanreward.training.recipe import load_recipe
+    from spanreward.training.recipe_rewards import columns_asked_by
+
+    limit = arguments.limit
+    slices = arguments.slices
+    cluster = arguments.cluster
+    extra_columns = columns_asked_by(rewards)
+    if recipe is None:
+        return prompts_of_file(arguments.data, limit, slices, cluster, columns, extra_columns)
+    # `recipe` has the changes of --set, which may name other rows than those of the training. So
+    # read the file again, without --set: its rows are those that the models were trained on.
+    as_written = load_recipe(arguments.recipe)
+    return prompts_of_recipe(recipe, as_written, limit, slices, cluster, extra_columns)
+
+
+def facts_of_page(seeds: Sequence[int], readers: Mapping[str, str]) -> dict[str, str]:
+    """Returns the lines at the foot of the page: the command, the seeds, the machine, the parser of
+    each metric's texts, and the versions of packages.
+
+    readers: by a metric's name, its parser.
+    """
+    from spanreward.training.run_folder import machine_name, package_versions
+
+    facts = {
+        "command": shlex.join(["python", *sys.argv]),
+        "seeds": ", ".join(map(str, seeds)),
+        "machine": machine_name(),
+    }
+    for name, reader in readers.items():
+        facts[f"texts of {name} read by"] = reader
+    return {**facts, **package_versions()}
 
 
 def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
@@ -310,39 +413,52 @@ def metric_parts(arguments: argparse.Namespace) -> list["RewardPart"]:
     judge = {"name": judge_name, "options": judge_options}
     if judge_name == "cascade":
         judge = {"cascade": judge_options}
-    options_of: dict[str, dict[str, Any]] = {}
-    for name in arguments.metric:
-        options_of[name] = {}
     options = metric_options.read_options(arguments.options)
-    for key, value in options.items():
-        # the key "posh.mode" is for the metric posh, and the key "mode" is for all metrics
-        metric, _, option = key.rpartition(".")
-        if metric and metric not in options_of:
-            raise ValueError(unknown_name_message("metric of --set", metric, options_of, key))
-        metrics = [metric] if metric else list(options_of)
-        for name in metrics:
-            options_of[name][option] = value
-    # `options_of` holds a metric only once, even if --metric names the metric twice
     parts = []
-    for metric, values in options_of.items():
+    for metric, values in options_by_metric(arguments.metric, options).items():
         block = {"metric": metric, "judge": judge, "options": values}
         parts.append(checked_part(RewardPart, block))
     return parts
+
+
+def options_by_metric(
+    metrics: Sequence[str], options: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Returns {metric: its options}, each metric once. Raises ValueError for an option of a metric
+    that `metrics` lacks.
+
+    An option such as "posh.mode" is for the metric posh, and an option such as "mode" is for all
+    metrics: ["posh", "lave"] and {"posh.mode": "published", "top": 5} give {"posh": {"mode":
+    "published", "top": 5}, "lave": {"top": 5}}.
+    """
+    options_of: dict[str, dict[str, Any]] = {}
+    for name in metrics:
+        options_of[name] = {}
+    for key, value in options.items():
+        metric, _, option = key.rpartition(".")
+        if metric and metric not in options_of:
+            raise ValueError(unknown_name_message("metric of --set", metric, options_of, key))
+        metrics_with_option = [metric] if metric else list(options_of)
+        for name in metrics_with_option:
+            options_of[name][option] = value
+    return options_of
 
 
 def with_judge_cache(part: "RewardPart", cache: bool | None) -> "RewardPart":
     """Returns the block of a reward with the judge's cache set by --cache.
 
     cache: True for --cache, False for --no-cache. None if neither flag was given: then the recipe
-    decides, or the judge's default if the recipe does not name a cache.
+    decides, or the judge's default if the recipe does not name a cache. `cache: false` in a recipe
+    counts as no cache named, because False is the default of this key.
     """
+    recipe_cache = part.judge.cache  # True, the path of a file, or False
     judge_cache: bool | str | None
-    if cache is None:
-        judge_cache = part.judge.cache or None
-    elif cache:
-        judge_cache = part.judge.cache or True  # the recipe may name a file for the cache
-    else:
+    if cache is False:
         judge_cache = False
+    elif recipe_cache:
+        judge_cache = recipe_cache
+    else:
+        judge_cache = cache  # True, or None for the judge's default
     judge = part.judge.model_copy(update={"cache": judge_cache})
     return part.model_copy(update={"judge": judge})
 

@@ -19,7 +19,10 @@ METRIC_ARGUMENTS = ("reward", "metric")  # arguments whose value is the name of 
 
 
 def print_completions(commands: Mapping[str, tuple[str, str]]) -> None:
-    """Prints the completions for the shell and ends the process. commands: COMMANDS of main.py."""
+    """Prints the completions for the shell and ends the process.
+
+    commands: {command: (its module, its purpose)}, COMMAND_MODULES of main.py.
+    """
     import argcomplete
 
     parser = argparse.ArgumentParser("spanreward")

@@ -14,7 +14,7 @@ exit code is 1 where something is to be done.
 import argparse
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -40,6 +40,7 @@ WORDS_OF_STATES = {True: "ok", False: "NO", None: "-"}
 
 
 def main() -> None:
+    """Runs `spanreward doctor` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -57,6 +58,14 @@ def main() -> None:
     except (ValueError, OSError) as error:
         # a fault of the command line or the recipe; faults of the machine are findings instead
         exit_with_message(f"{parser.prog}: {error}")
+    print_findings(findings)
+    # `ok` is None for a finding that is neither right nor wrong, such as the number of GPUs
+    has_faults = any(finding.ok is False for finding in findings)
+    sys.exit(1 if has_faults else 0)
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Prints one line per finding, "ok" or "NO" first, and below it the advice, if there is any."""
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
         text = f"{finding.what}: {finding.found}"
@@ -65,12 +74,10 @@ def main() -> None:
         style = "red" if finding.ok is False else None
         grid.add_row(WORDS_OF_STATES[finding.ok], text, style=style)
     Terminal(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
-    # `ok` is None for a finding that is neither right nor wrong, such as the number of GPUs
-    has_faults = any(finding.ok is False for finding in findings)
-    sys.exit(1 if has_faults else 0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward doctor` to its parser."""
     parser.add_argument("--recipe", metavar="PATH", help="a recipe whose judges are checked")
     parser.add_argument(
         "--start", action="store_true", help="start each judge too, and ask it one question"
@@ -133,14 +140,6 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
     start and the answer, or with the error. name: such as "vllm:smollm2".
     """
     what = f"judge {name}"
-    text = "A red tomato."
-    instruction = "Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
-    message = {"role": "user", "content": f"{text} {instruction}"}
-    # judges without a language model, such as match, read the same question from a probe
-    red = ((2, 5),)  # characters of "red"
-    tomato = Mention("tomato")
-    probe = PresenceProbe(text, "attribute", tomato, "red", source=text, places=red)
-    question = Question([message], probe=probe)
     try:
         judge = load_judge(name, **options)
         with closing([judge]):
@@ -149,7 +148,7 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
             start_seconds = time.monotonic() - began
             # an engine goes to sleep after its start, and wakes up for the first question
             first_sleep = judge.usage.sleep_seconds
-            ratings = judge.rate([question])
+            ratings = judge.rate([tomato_question()])
             rating = ratings[0]
     except Exception as error:
         # An engine may raise any error. The error becomes a finding, because the other judges must
@@ -165,3 +164,16 @@ def start_judge(name: str, options: Mapping[str, Any]) -> Finding:
         report += f", {first_sleep:.1f} s of them to fall asleep"
     report += f"; then woke in {usage.wake_seconds:.1f} s and {rated} in {usage.seconds:.1f} s"
     return Finding(what, not fault, report, fault)
+
+
+def tomato_question() -> Question:
+    """Returns a question that every judge can answer: whether the text "A red tomato." describes a
+    tomato as red. Judges without a language model, such as match, read the question from its probe.
+    """
+    text = "A red tomato."
+    instruction = "Rate from 1 to 5 whether the tomato is described as red. Answer with the number."
+    message = {"role": "user", "content": f"{text} {instruction}"}
+    red = ((2, 5),)  # characters of "red"
+    tomato = Mention("tomato")
+    probe = PresenceProbe(text, "attribute", tomato, "red", source=text, places=red)
+    return Question([message], probe=probe)

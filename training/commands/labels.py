@@ -27,6 +27,9 @@ from spanreward.training.commands.metric_options import (
 )
 
 if TYPE_CHECKING:
+    from spanreward.rewards.base.verdict import Sample, Verdict
+    from spanreward.rewards.reward.reward import Reward
+    from spanreward.training.data.marks import CharacterSpans
     from spanreward.training.evaluation.statistics.span_reliability import Labelled
 
 CHUNK_COMPLETIONS = 128  # the number of completions that are judged together
@@ -48,6 +51,7 @@ runs with --set evidence=reference, picture and both tell which evidence PoSh sh
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward labels spans` to its parser."""
     parser.add_argument("sample", help="a labelled sample")
     parser.add_argument("--metric", default="posh", help="whose spans (default posh)")
     overwrite = {"help": "replace the file of --json, whatever it holds"}
@@ -72,25 +76,15 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
     from spanreward.training.data.marks import read_marked
 
     marked = read_marked(arguments.sample, column_names(arguments.columns), arguments.limit)
-    # A row that the file holds twice counts once. Two rows without an id are never equal, because
-    # `key` has their indices.
-    distinct = {}
-    for index, (sample, wrong) in enumerate(marked):
-        key = (sample.id or index, sample_fingerprint(sample), wrong)
-        distinct[key] = (sample, wrong)
-    texts = list(distinct.values())
+    texts = without_repeated_rows(marked)
+    samples = [sample for sample, _ in texts]
     with open_metric(arguments.metric, arguments) as (reward, settings):
-        # check that --json replaces no other file, before the judge is asked
+        # check the file of --json and the judge's sight before the judge is asked
         inputs = (arguments.sample, arguments.metric)
+        # a file of this command has the keys "metric", with the same settings, and "reliability"
         check_files(arguments, [], inputs, metric=settings, reliability=None)
-        # check that the judge can see pictures, if the rows have pictures
-        samples = [sample for sample, _ in texts]
         check_seen(reward, samples)
-        verdicts = []
-        # judge in chunks, because a judge's deadline is for one batch
-        for start in range(0, len(samples), CHUNK_COMPLETIONS):
-            chunk = samples[start : start + CHUNK_COMPLETIONS]
-            verdicts += reward.judge_samples(chunk)
+        verdicts = judge_in_chunks(reward, samples)
 
     from spanreward.training.evaluation.statistics.span_reliability import (  # slow
         judge_errors,
@@ -111,6 +105,32 @@ def measure(arguments: argparse.Namespace) -> tuple[Any, list[Table]]:
         "errors": errors,
     }
     return without_nan(numbers), [*tables, table_of_errors(errors)]
+
+
+def without_repeated_rows(
+    marked: Sequence[tuple["Sample", "CharacterSpans"]],
+) -> list[tuple["Sample", "CharacterSpans"]]:
+    """Returns the labelled completions without repeated ones: a row with the id, the texts and the
+    marks of another row. Two rows without an id both stay.
+
+    marked: each completion with the character ranges that people marked as wrong.
+    """
+    distinct = {}
+    for index, (sample, wrong) in enumerate(marked):
+        key = (sample.id or index, sample_fingerprint(sample), wrong)
+        distinct[key] = (sample, wrong)
+    return list(distinct.values())
+
+
+def judge_in_chunks(reward: "Reward", samples: Sequence["Sample"]) -> list["Verdict"]:
+    """Returns the metric's verdict on each completion. CHUNK_COMPLETIONS are judged at a time,
+    because a judge's deadline is for one batch.
+    """
+    verdicts: list[Verdict] = []
+    for start in range(0, len(samples), CHUNK_COMPLETIONS):
+        chunk = samples[start : start + CHUNK_COMPLETIONS]
+        verdicts += reward.judge_samples(chunk)
+    return verdicts
 
 
 def reliability_of(rows: Sequence["Labelled"], title: str) -> tuple[dict[str, Any], list[Table]]:
@@ -174,4 +194,5 @@ def ways() -> dict[str, Any]:
 
 
 def main() -> None:
+    """Runs `spanreward labels` with the words in sys.argv."""
     run_subcommand("spanreward labels", __doc__, ways())

@@ -69,6 +69,7 @@ MIN_TABLE_COLUMNS = 140  # the least width of a table, in characters
 
 
 def main() -> None:
+    """Runs the command in sys.argv. If the shell asks for completions, prints these instead."""
     if ASKED_BY_THE_SHELL in os.environ:
         print_completions(COMMAND_MODULES)  # does not return
     expand_arguments()

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanreward.rewards.base.terminal import exit_with_message
 from spanreward.rewards.files.outputs import check_apart, check_json
 from spanreward.training.recipe_file import RecipeError, read_yaml
 
@@ -49,7 +50,11 @@ OF_METRIC = (
 )
 OF_RECIPE = "recipe keys with dots, such as data.count=9 or rewards.0.judge=match"
 OTHER_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
-TAKING_SEVERAL = ("--set", "--columns")
+# {flag with several values: how each of its values is written}
+VALUE_FORMS = {
+    "--set": "an option is written --set KEY=VALUE",
+    "--columns": "a column is written --columns OURS=THEIRS, such as reference=caption",
+}
 JUDGE_PREFIX = "judge."  # in --set, an option with this prefix is an option of the judge
 REFUSED_FROM = "0.2"  # the version from which on options can be given only by --set
 
@@ -112,6 +117,7 @@ ROW_FLAGS = ("columns", "limit")
 ALL_FLAGS = (*JUDGE_FLAGS, *ROW_FLAGS, "output", "overwrite", "json")
 # the recipe key that each of these flags sets, in a command that runs a recipe
 RECIPE_KEYS_OF_FLAGS = {"output": "output", "overwrite": "overwrite", "limit": "data.count"}
+# for `add_flags`: the help texts of flags in a command that runs a recipe
 OF_RUN = {
     "output": {"help": "the same as --set output=PATH"},
     "overwrite": {"help": "the same as --set overwrite=true"},
@@ -152,37 +158,45 @@ def read_arguments(
     The attribute `options` holds the texts key=value of --set. For a command with a judge,
     `judge_option` holds the options of the judge, without the prefix "judge.", and `options` holds
     the other options. Options in the old forms are added, and a line on standard error shows the
-    new form. command_line: the words of this process by default.
+    new form. A word that is neither an option nor another argument ends the process with a message.
+    command_line: the words of this process by default.
     """
     if command_line is None:
         command_line = sys.argv[1:]
     arguments = parser.parse_intermixed_args(values_last(command_line))
-    # collect options in the old forms, if the command accepts these
-    names = vars(arguments)
-    words = arguments.words if "words" in names else []
-    judge_options = arguments.judge_option if "judge_option" in names else []
-    # a word without "=" is a mistake, for which `read_options` raises later
-    new_form = [word for word in words if "=" in word]
-    new_form += [JUDGE_PREFIX + option for option in judge_options]
+    refuse_stray_words(parser.prog, arguments, command_line)
+    # options in the old forms, if the command accepts these
+    values = vars(arguments)
+    words: list[str] = arguments.words if "words" in values else []
+    judge_options: list[str] = arguments.judge_option if "judge_option" in values else []
+    new_form = [*words, *(JUDGE_PREFIX + option for option in judge_options)]
     if new_form:
         print(
             f"{parser.prog}: write --set {shlex.join(new_form)}: options written otherwise are "
             f"refused from {REFUSED_FROM} on.",
             file=sys.stderr,
         )
-    if "options" in names:
+    if "options" in values:
         arguments.options = [*words, *arguments.options]
-    # in a command with a judge, separate the options of the judge by their prefix
-    if "judge_option" in names:
-        options = arguments.options
-        arguments.options = []
-        arguments.judge_option = list(judge_options)
-        for option in options:
-            if option.startswith(JUDGE_PREFIX):
-                arguments.judge_option.append(option.removeprefix(JUDGE_PREFIX))
-            else:
-                arguments.options.append(option)
+    if "judge_option" in values:
+        of_judge, of_metric = split_by_prefix(arguments.options)
+        arguments.judge_option = [*judge_options, *of_judge]
+        arguments.options = of_metric
     return arguments
+
+
+def split_by_prefix(options: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Returns (options of the judge without their prefix, other options): ["mode=published",
+    "judge.memory=2e9"] gives (["memory=2e9"], ["mode=published"]).
+    """
+    of_judge = []
+    others = []
+    for option in options:
+        if option.startswith(JUDGE_PREFIX):
+            of_judge.append(option.removeprefix(JUDGE_PREFIX))
+        else:
+            others.append(option)
+    return of_judge, others
 
 
 def values_last(command_line: Sequence[str]) -> list[str]:
@@ -197,22 +211,74 @@ def values_last(command_line: Sequence[str]) -> list[str]:
         return list(command_line)
     other_words: list[str] = []
     flags_with_values: list[str] = []
-    is_value = False  # whether the word is such a flag or one of its values
+    # whether the word is --set or --columns, or one of their values
+    is_value = False
     previous = ""
     for word in command_line:
-        if word in TAKING_SEVERAL:
+        if word in VALUE_FORMS:
             is_value = True
-        elif word.startswith("-"):  # another flag
-            is_value = False
-        elif previous not in TAKING_SEVERAL and "=" not in word:
-            # the first word after the flag is always a value; a later word is a value if it has "="
-            is_value = False
+        else:
+            is_other_flag = word.startswith("-")
+            # the first word after --set is a value in any case; a later value has a "="
+            has_form_of_value = "=" in word or previous in VALUE_FORMS
+            if is_other_flag or not has_form_of_value:
+                is_value = False
         if is_value:
             flags_with_values.append(word)
         else:
             other_words.append(word)
         previous = word
     return [*other_words, *flags_with_values]
+
+
+def refuse_stray_words(
+    program: str, arguments: argparse.Namespace, command_line: Sequence[str]
+) -> None:
+    """Ends the process with a message if a word without "=" belongs to no argument of the command.
+
+    Example: in `--columns id=name reference`, the word "reference" was meant as a second column of
+    --columns, so the message says how a column is written.
+
+    Such words are among the models of `spanreward compare`, which are written NAME=FOLDER, or among
+    the `words` of another command (`add_words`). program: the beginning of the message.
+    """
+    values = vars(arguments)
+    has_models = "models" in values
+    loose_words = values["models"] if has_models else values.get("words", [])
+    for word in loose_words:
+        if "=" in word:
+            continue
+        flag = flag_in_front(word, command_line)
+        if flag:
+            exit_with_message(f'{program}: {word!r} behind {flag} has no "=": {VALUE_FORMS[flag]}.')
+        # the word may be a model whose user forgot the name: `read_sides` has a message for it
+        if has_models:
+            continue
+        exit_with_message(
+            f"{program}: {word!r} is one word too many: leave it out, or if it is meant as an "
+            f"option, {VALUE_FORMS['--set']}."
+        )
+
+
+def flag_in_front(word: str, command_line: Sequence[str]) -> str:
+    """Returns the flag among whose values a word stands: --set or --columns, if only values of the
+    flag are between the flag and the word. Returns "" if there is no such flag.
+
+    Example: in `--columns id=name reference --limit 9`, the word "reference" gives "--columns", and
+    "9" gives "".
+    """
+    in_front: Sequence[str] = []  # the words in front of the word; of its last place if it repeats
+    for place, other in enumerate(command_line):
+        if other == word:
+            in_front = command_line[:place]
+    # go back from the word over values such as id=name, up to the flag
+    for previous in reversed(in_front):
+        if previous in VALUE_FORMS:
+            return previous
+        is_value = "=" in previous and not previous.startswith("-")
+        if not is_value:
+            return ""
+    return ""
 
 
 def overrides_of(arguments: argparse.Namespace) -> Sequence[str]:
@@ -272,18 +338,22 @@ def check_files(
     options = [*arguments.judge_option, *arguments.options]
     input_paths = []
     for word in (*inputs, arguments.judge, *options):
-        if not word:
-            continue
-        text = str(word)
-        before_colon, _, _ = text.rpartition(":")  # FILE.py of FILE.py:NAME
-        _, _, after_equals = text.partition("=")  # FILE of prompts=FILE
-        for path in (text, before_colon, after_equals):
-            if path:
-                input_paths.append(Path(path))
-    # next to an output, the command writes a second file with the settings of the output
-    settings_files = [path.with_name(f"{path.name}.settings.json") for path in outputs]
+        if word:
+            input_paths += paths_in(str(word))
+    # Next to an output, the command writes a second file with the settings of the output. Its path
+    # is not made by `with_name`, which raises for the folder ".".
+    settings_files = [path.parent / f"{path.name}.settings.json" for path in outputs]
     check_apart([*outputs, *settings_files, arguments.json], input_paths)
     check_json(arguments.json, like, arguments.overwrite)
+
+
+def paths_in(word: str) -> list[Path]:
+    """Returns the paths that a word of a command line may name: the whole word, FILE.py of
+    FILE.py:NAME, and FILE of prompts=FILE.
+    """
+    before_colon, _, _ = word.rpartition(":")
+    _, _, after_equals = word.partition("=")
+    return [Path(text) for text in (word, before_colon, after_equals) if text]
 
 
 def check_lines(output: Path) -> None:
@@ -303,9 +373,8 @@ def column_names(columns: Sequence[str]) -> dict[str, str]:
     {"reference": "caption"}.
 
     Raises ValueError for a text without "=", and for one of our names with two names of the file.
-    Also raises ValueError if another column would be read from the file's column of the
-    completions. Example: after ["reference=completion"], each completion would be compared with
-    itself.
+    Also raises ValueError for a text such as "reference=completion": each completion would be
+    compared with itself.
     """
     names = dict(key_and_value(text) for text in check_once(columns))
     # the file's name of the column of the completions

@@ -14,6 +14,7 @@ import argparse
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ COMMENT_SENTENCE_END = re.compile(r"(?<!\b[A-Z])\.(?= [^0-9]|$)")
 
 
 def main() -> None:
+    """Runs `spanreward recipes` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,14 +45,7 @@ def main() -> None:
             print(f"{name}\n    {first_sentence(ROOT_FOLDER / name)}")
         return
     if arguments.name not in names:
-        # list the names that contain a text such as "docent-posh-dapo"
-        within = [name for name in names if arguments.name in name]
-        if within:
-            exit_with_message(
-                f"{parser.prog}: {arguments.name!r} is no whole name: {', '.join(within)}."
-            )
-        exit_with_message(f"{parser.prog}: {unknown_name_message('recipe', arguments.name, names)}")
-    # copy the named file
+        exit_with_message(f"{parser.prog}: {unknown_recipe_message(arguments.name, names)}")
     try:
         for copied in copy_with_data(arguments.name, arguments.output):
             print(copied)
@@ -62,7 +57,18 @@ def main() -> None:
         exit_with_message(f"{parser.prog}: {error}")
 
 
+def unknown_recipe_message(name: str, names: Sequence[str]) -> str:
+    """Returns the message on a name that is none of `names`. It lists the names that contain the
+    text, such as "docent-posh-dapo"; without such a name, it suggests the most similar name.
+    """
+    containing = [known for known in names if name in known]
+    if containing:
+        return f"{name!r} is no whole name: {', '.join(containing)}."
+    return unknown_name_message("recipe", name, names)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward recipes` to its parser."""
     parser.add_argument(
         "name", nargs="?", help="the file to copy, as in the list; without it the list is printed"
     )

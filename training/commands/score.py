@@ -39,7 +39,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress
 from rich.table import Table
@@ -63,6 +63,7 @@ MAX_NAMED_ROWS = 20  # the most rows without a score that are printed with their
 
 
 def main() -> None:
+    """Runs `spanreward score` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -78,6 +79,7 @@ def main() -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward score` to its parser."""
     parser.add_argument("reward", help="one of those above, or FILE.py:NAME, a metric of your own")
     parser.add_argument(
         "--input",
@@ -107,51 +109,26 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
     arguments: the parsed command line; `input` and `output` must be files, not "-". program: the
     beginning of messages, such as "spanreward score".
     """
-    from spanreward.rewards.metric_names import check_metric
     from spanreward.rewards.rows.lines import read_rows
-    from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
-    from spanreward.training.garbage import without_the_loaded
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
-    console = Terminal(stderr=True, soft_wrap=True)
     readings: list[str] = []
     try:
-        # find the mistakes that can be found before the metric is loaded
-        inputs = (arguments.input, arguments.reward)
         columns = metric_options.column_names(arguments.columns)
-        outputs = [arguments.output]
-        if arguments.html:
-            outputs.append(arguments.html)
-        metric_options.check_lines(arguments.output)
-        metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
-        check_page(arguments.html, arguments.overwrite, "score")
-        check_metric(arguments.reward)
+        check_score_files(arguments)
         opened = metric_options.open_metric(arguments.reward, arguments)
         # log no tracebacks, because `print_summary` prints the reason for each row without a score
         with warnings_alone():
             rows = read_rows(arguments.input, columns, arguments.limit)
-        with (
-            warnings_alone(),
-            opened as (reward, settings),
-            progress_bar(console, arguments.quiet) as bar,
-        ):
-            from spanreward.rewards.scoring import read_verdicts, score_rows  # slow, as the metric
+            with opened as (reward, settings):
+                metric_options.check_renamed(columns, reward)
+                summary = score_with_bar(arguments, title, reward, settings, rows)
+                if arguments.show:
+                    readings = first_rows(arguments, reward, rows[: arguments.show])
 
-            task = bar.add_task(title, total=None)
-            metric_options.check_renamed(columns, reward)
-            with without_the_loaded():
-                summary = score_rows(
-                    reward,
-                    rows,
-                    arguments.input,
-                    arguments.output,
-                    settings,
-                    progress=lambda done, total: bar.update(task, completed=done, total=total),
-                    overwrite=arguments.overwrite,
-                )
-            if arguments.show:
-                readings = first_rows(arguments, reward, rows[: arguments.show])
+        from spanreward.rewards.scoring import read_verdicts  # slow, and loaded with the metric
+
         # write the page from the output, which also has verdicts of earlier runs
         if arguments.html:
             page_title = f"{title}: {arguments.input}"
@@ -172,9 +149,53 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
         )
 
 
-def progress_bar(console: Terminal, quiet: bool) -> Progress:
-    """Returns a progress bar. quiet: whether the bar draws nothing."""
-    return Progress(console=console, disable=quiet)
+def check_score_files(arguments: argparse.Namespace) -> None:
+    """Raises ValueError for an output, a page or a file of --json that must not be written, and for
+    an unknown metric: the mistakes that can be found before the metric is loaded.
+    """
+    from spanreward.rewards.metric_names import check_metric
+    from spanreward.training.evaluation.page.render import check_page
+
+    inputs = (arguments.input, arguments.reward)
+    outputs = [arguments.output]
+    if arguments.html:
+        outputs.append(arguments.html)
+    metric_options.check_lines(arguments.output)
+    # None: no line was read and no score is known yet
+    metric_options.check_files(arguments, outputs, inputs, bad_lines=None, mean_score=None)
+    check_page(arguments.html, arguments.overwrite, "score")
+    check_metric(arguments.reward)
+
+
+def score_with_bar(
+    arguments: argparse.Namespace,
+    title: str,
+    reward: "Reward",
+    settings: dict[str, Any],
+    rows: Sequence["InputRow"],
+) -> "Summary":
+    """Scores the rows into the output, with a progress bar unless --quiet, and returns the counts.
+
+    title: the text beside the bar. settings: everything that decides the verdicts.
+    """
+    # imported here and not above, because it loads spaCy and torch, which takes seconds
+    from spanreward.rewards.scoring import score_rows
+    from spanreward.training.garbage import without_the_loaded
+
+    console = Terminal(stderr=True, soft_wrap=True)
+    # `without_the_loaded`: the garbage collector skips all objects that are loaded by now, such as
+    # the metric and its models, which saves time
+    with Progress(console=console, disable=arguments.quiet) as bar, without_the_loaded():
+        task = bar.add_task(title, total=None)
+        return score_rows(
+            reward,
+            rows,
+            arguments.input,
+            arguments.output,
+            settings,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            overwrite=arguments.overwrite,
+        )
 
 
 def print_summary(
@@ -185,9 +206,6 @@ def print_summary(
 
     title: the table's title. parsed_by: the metric's parser, or "".
     """
-    from spanreward.rewards.base.unread import UNREAD_SHARE_TO_WARN
-    from spanreward.rewards.text.no_answers import in_a_sentence
-
     console = Terminal(stderr=True, soft_wrap=True)
     for number, reason in summary.bad_lines[:MAX_NAMED_ROWS]:
         line = f"{arguments.input}:{number}: not scored: {reason}"
@@ -197,21 +215,37 @@ def print_summary(
     if rest > 0:
         line = f"... and {rest} more: see `note` in {arguments.output}"
         console.print(line, markup=False, highlight=False)
-    table = Table(title=f"{title}: {arguments.output}", show_header=False)
+    if not arguments.quiet:
+        table = table_of_summary(summary, f"{title}: {arguments.output}", parsed_by)
+        Terminal(markup=False, emoji=False).print(table)
+    print_cautions(summary, console)  # also with --quiet
+
+
+def table_of_summary(summary: "Summary", title: str, parsed_by: str) -> Table:
+    """Returns a table with the numbers of a summary, a name and a number in each row.
+
+    parsed_by: the metric's parser, or "".
+    """
+    table = Table(title=title, show_header=False)
     for name, value in asdict(summary).items():
         # these fields are printed in another form, around the table or in its last rows
         if name in ("bad_lines", "no_answers", "not_read"):
             continue
-        if isinstance(value, float):
-            table.add_row(name, f"{value:.4g}")
-        else:
-            table.add_row(name, str(value))
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        table.add_row(name, text)
     table.add_row("not read", str(summary.not_read))
     if parsed_by:
         table.add_row("read by", parsed_by)
-    if not arguments.quiet:
-        Terminal(markup=False, emoji=False).print(table)
-    # these warnings are printed also with --quiet
+    return table
+
+
+def print_cautions(summary: "Summary", console: Terminal) -> None:
+    """Prints a note if much of the completions' text was not read, and a warning of completions
+    that look like failures of an API.
+    """
+    from spanreward.rewards.base.unread import UNREAD_SHARE_TO_WARN
+    from spanreward.rewards.text.no_answers import in_a_sentence
+
     if summary.not_read.share > UNREAD_SHARE_TO_WARN:
         console.print(
             f"Note: {summary.not_read.share:.0%} of the completions' characters are not read: "

@@ -46,6 +46,7 @@ from spanreward.training.recipe_file import RecipeError
 
 
 def main() -> None:
+    """Runs `spanreward train` with the words in sys.argv."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -81,23 +82,22 @@ def main() -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `spanreward train` to its parser."""
     from spanreward.training.callbacks import PROBLEMS
 
     parser.add_argument(
         "recipe",
         help="a YAML file: see `spanreward recipes`, or the recipe.yaml of an output folder",
     )
-    flags = ("options", "output", "overwrite", "limit", "json")
-    add_flags(
-        parser, *flags, **OF_RUN, json={"help": "with --dry-run: write the same numbers there"}
-    )
+    # the help texts of these flags differ from those in other commands
+    changes = {**OF_RUN, "json": {"help": "with --dry-run: write the same numbers there"}}
+    add_flags(parser, "options", "output", "overwrite", "limit", "json", **changes)
     resume = (
         "go on from the last checkpoint in the output folder, with the same recipe and "
         "number of processes"
     )
     parser.add_argument("--resume", action="store_true", help=resume)
-    meanings = [f"{name} ({meaning})" for name, meaning in PROBLEMS.items()]
-    problems = "; ".join(meanings)
+    problems = "; ".join(f"{name} ({meaning})" for name, meaning in PROBLEMS.items())
     stop_on = (
         "save the policy and end the run at the first of these problems; the log warns of "
         f"all: {problems}"
@@ -111,6 +111,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PROBLEM",
         help=stop_on,
     )
+    add_plan_arguments(parser)
+    add_words(parser)
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the flags that print what a run would do, without running it."""
     plan = (
         "print what is missing here and what would run (models, judges, memory, steps, "
         "questions, data)"
@@ -118,7 +124,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help=f"{plan}; no model is loaded")
     config = "with --dry-run: the configuration that you would launch with (default: one process)"
     parser.add_argument("--accelerate-config", metavar="PATH", help=config)
-    add_words(parser)
 
 
 def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str) -> None:
@@ -142,27 +147,22 @@ def train_and_report(recipe: Any, resume: bool, stop_on: list[str], program: str
     try:
         output = run(recipe, resume, stop, stop_on)
     except (JudgeFailure, MixedGroup, NothingScored, Unhealthy) as error:  # on all ranks alike
-        state = PartialState()
-        if state.is_main_process:
-            print(
-                printable_text(f"{program}: training stopped: {error}"), file=sys.stderr, flush=True
-            )
-        state.wait_for_everyone()  # when a rank ends, the launcher kills the other ranks
+        print_once(printable_text(f"{program}: training stopped: {error}"))
+        PartialState().wait_for_everyone()  # when a rank ends, the launcher kills the other ranks
         sys.exit(1)
-    main_process = PartialState().is_main_process
-    # a signal ended the run after this step
-    if stop.stopped_at is not None:
-        if main_process:
-            message = (
-                f"ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is "
-                "written. To go on:"
-            )
-            print(
-                f"{program}: {message} {program} {output}/recipe.yaml --resume",
-                file=sys.stderr,
-                flush=True,
-            )
+    if stop.stopped_at is not None:  # a signal ended the run after this step
+        print_once(
+            f"{program}: ended by {stop.signal.name}: {output}/checkpoint-{stop.stopped_at} is "
+            f"written. To go on: {program} {output}/recipe.yaml --resume"
+        )
         sys.exit(128 + stop.signal)  # the exit code that shells use for a signal
-    # only the main process prints
-    if main_process:
+    if PartialState().is_main_process:
         print(f"The policy and its metrics are in {output}")
+
+
+def print_once(message: str) -> None:
+    """Prints a message to standard error. Of several training processes, only one prints it."""
+    from accelerate import PartialState
+
+    if PartialState().is_main_process:
+        print(message, file=sys.stderr, flush=True)

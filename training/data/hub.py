@@ -50,22 +50,12 @@ def hub_rows(
         data.streaming,
     )
     features = split.features or Features()  # a stream of JSON has no features
-    picture_column = picture_key(data.columns, features)
     check_features(data, features)
+    picture_column = picture_key(data.columns, features)
     has_pictures = picture_column in features
-    # read only the columns that a row can use
-    usable = {picture_column, *columns_of_rows(data), *extra_columns}
-    records = split.select_columns([name for name in features if name in usable])
-    # do not decode the pictures: a dataset may hold hundreds of thousands of pictures
-    if has_pictures:
-        # the cast also accepts a column of {"bytes": ..., "path": ...}
-        records = records.cast_column(picture_column, Image(decode=False))
+    records = records_to_read(split, data, extra_columns)
     named = named_records(f"{data.id} {data.split}", records)
-    folders = [
-        Path(data.id),
-        Path(config.HF_DATASETS_CACHE),
-        Path(HF_HUB_CACHE),
-    ]
+    folders = [Path(data.id), Path(config.HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
 
     def picture_for_row(undecoded: Any, where: str) -> Any:
         """Returns what a row holds of its picture, after a check."""
@@ -77,6 +67,24 @@ def hub_rows(
     if isinstance(split, IterableDataset) or not has_pictures:
         return rows, None
     return rows, pictures_of(split, picture_column)
+
+
+def records_to_read(
+    split: Dataset | IterableDataset, data: HubPart, extra_columns: Collection[str]
+) -> Dataset | IterableDataset:
+    """Returns the split with only the columns that a row can use, and with undecoded pictures,
+    {"bytes": ..., "path": ...}: a dataset may hold hundreds of thousands of pictures.
+
+    extra_columns: as in `hub_rows`.
+    """
+    features = split.features or Features()  # no features: the types of the columns are unknown
+    picture_column = picture_key(data.columns, features)
+    usable = {picture_column, *columns_of_rows(data), *extra_columns}
+    records = split.select_columns([name for name in features if name in usable])
+    if picture_column in features:
+        # the cast also accepts a column of {"bytes": ..., "path": ...}
+        records = records.cast_column(picture_column, Image(decode=False))
+    return records
 
 
 def columns_of_rows(data: HubPart) -> set[str]:
@@ -159,13 +167,15 @@ def check_picture(value: Any, where: str, folders: Sequence[Path]) -> None:
     value: an undecoded picture, {"bytes": ..., "path": ...}. where: the row's name, for messages.
     Only the beginning of the picture is read, because a dataset may hold hundreds of thousands of
     pictures. A stranger may have written the dataset, so a path must not lead to a private file
-    outside the folders.
+    outside the folders, and an address such as https://... is refused: a picture must be in the
+    dataset itself.
     """
     if value is None:
         raise RecipeError(f"{where} has no picture: leave the row out of the dataset.")
     content = value["bytes"]
     path = value["path"]
-    # refuse addresses
+    # Refuse a picture that is only an address. A dataset is downloaded whole before the training,
+    # or streamed. In neither case are the addresses in its rows followed.
     if content is None and "://" in path:
         raise RecipeError(
             f"{where}: the picture is the address {path!r}, and nothing is fetched while training: "

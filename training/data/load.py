@@ -65,20 +65,23 @@ def load_data(
     except ValueError as error:
         raise RecipeError(str(error)) from error
     if isinstance(data, MixedPart):
-        # each part counts its rows from 1, so add the part's number to the ids
-        numbered = enumerate(part_datasets)
-        part_datasets = [with_part_number(dataset, number) for number, dataset in numbered]
-        has_pictures = {"image" in dataset.column_names for dataset in part_datasets}
-        if len(has_pictures) > 1:
-            raise RecipeError(
-                f"some parts of the data have pictures, and others none: {ALL_OR_NONE}."
-            )
+        part_datasets = parts_of_mix(part_datasets)
     dataset = concatenate_datasets(part_datasets)
     if not look or "image" not in dataset.column_names:
         return dataset
     # the smallest limit is used for all rows, since the transform does not know a row's part
     limits = [part.max_pixels or DECODED_PIXELS for part in data.parts]
     return dataset.with_transform(Pictures(min(limits)))
+
+
+def parts_of_mix(datasets: Sequence[Dataset]) -> list[Dataset]:
+    """Returns the datasets of a mix with the number of the part in each id, such as "1/7", because
+    each part counts its rows from 1. Raises RecipeError if only some of the parts have pictures.
+    """
+    has_pictures = {"image" in dataset.column_names for dataset in datasets}
+    if len(has_pictures) > 1:
+        raise RecipeError(f"some parts of the data have pictures, and others none: {ALL_OR_NONE}.")
+    return [with_part_number(dataset, number) for number, dataset in enumerate(datasets)]
 
 
 def load_part(
@@ -108,7 +111,8 @@ def load_part(
         raise RecipeError(f"the data of {data.source} holds no row with {content}.")
     dataset = as_dataset(rows, data.source)
     if pictures is not None:
-        # add the picture to each row; for SFT, a picture is added once per reference of its row
+        # Add the picture to each row. The id of a hub dataset's row is its number, from 1. For SFT,
+        # several rows may have one id, one row per reference.
         places = [int(row["id"]) - 1 for row in rows]
         dataset = concatenate_datasets([pictures.select(places), dataset], axis=1)
     # paths and bytes become pictures when a row is read
@@ -188,23 +192,18 @@ def taught_texts(row: dict[str, Any], data: RowsPart) -> list[str]:
     if row.get("completion"):
         return list(texts_of_value(row["completion"], "completion"))
     references = row.get("reference") or []
-    # a row without answers teaches all of its references
     if not row.get("answers"):
         return references
     answer = most_frequent(row["answers"])
-    # a row with answers and references: `data.target` decides
-    target = data.target
-    if not references:
-        target = "answers"
-    if target is None:
-        raise RecipeError(
-            f"row {row['id']} of the data has answers (most often {answer!r:.60}) and a reference "
-            f"({references[0]!r:.60}), and SFT learns one of them: set data.target to answers or "
-            "to reference."
-        )
-    if target == "answers":
+    if not references or data.target == "answers":
         return [answer]
-    return references
+    if data.target == "reference":
+        return references
+    raise RecipeError(
+        f"row {row['id']} of the data has answers (most often {answer!r:.60}) and a reference "
+        f"({references[0]!r:.60}), and SFT learns one of them: set data.target to answers or "
+        "to reference."
+    )
 
 
 def most_frequent(answers: Sequence[str]) -> str:
@@ -239,8 +238,10 @@ def records_of(data: DataPart, ids: Sequence[str]) -> list[Any]:
 
 
 def records_of_part(part: JsonlPart | HubPart | FilePart, last: int) -> Any:
-    """Returns the original records of a block, at least the first `last` records. The record of
-    row "7" has the index 6.
+    """Returns the original records of a block as a sequence. The record of row "7" has the index 6.
+
+    last: the number of the last record that the caller needs, if the block's records are read from
+    a file or made by a function. Of a hub dataset, all records that the recipe uses are returned.
     """
     if isinstance(part, HubPart):
         split = load_split(

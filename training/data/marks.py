@@ -68,16 +68,7 @@ def read_marked(
         within_words = check_units(marks, MISTAKES_COLUMN)
     except ValueError as error:
         raise ValueError(f"{error}.") from None
-    # people may mean a part of a word, such as "happy" in "unhappy", so this is only a warning
-    if within_words:
-        first = within_words[0]
-        log.warning(
-            "%s%d of %d marks begin or end within a word, such as %r: they are taken as they are",
-            first.name,
-            len(within_words),
-            len(marks),
-            first.text[first.start : first.end],
-        )
+    _warn_of_parts_of_words(within_words, len(marks))
     rows = []
     for named_sample, row_entries in zip(samples, entries_of_rows, strict=True):
         where, sample = named_sample
@@ -85,6 +76,24 @@ def read_marked(
             places = _characters_of_entries(row_entries, MISTAKES_COLUMN, sample.completion)
             rows.append((sample, places))
     return rows
+
+
+def _warn_of_parts_of_words(within_words: Sequence[Mark], count: int) -> None:
+    """Logs a warning of marks that begin or end inside of a word, such as "happy" in "unhappy".
+    Such marks are no error, because people may mean a part of a word.
+
+    within_words: these marks. count: the number of all marks.
+    """
+    if not within_words:
+        return
+    first = within_words[0]  # its name ends in ": "
+    log.warning(
+        "%s%d of %d marks begin or end within a word, such as %r: they are taken as they are",
+        first.name,
+        len(within_words),
+        count,
+        first.text[first.start : first.end],
+    )
 
 
 def read_each(
@@ -122,20 +131,28 @@ def _named_samples(
     is_empty = True
     for where, row in read_table(source, columns, limit):
         is_empty = False
-        for name in needed:
-            if name not in row:
-                names = ", ".join(row)
-                # a file of verdicts, given by mistake, has a message of its own
-                check_texts(row, source)
-                raise ValueError(
-                    f"{where} has no column {name!r}, only {names}: name it with --columns "
-                    f"{name}=NAME."
-                )
+        _check_needed(row, needed, source, where)
         with _naming_row(where):
             sample = line_sample(plain_row(row), folder)
         yield where, sample
     if is_empty:
         raise no_rows(source)
+
+
+def _check_needed(
+    row: Mapping[str, Any], needed: Sequence[str], source: Path | str, where: str
+) -> None:
+    """Raises ValueError if a row lacks one of the needed columns. source: the file or dataset.
+    where: the row's name, for the message.
+    """
+    for name in needed:
+        if name not in row:
+            names = ", ".join(row)
+            # raises with another message if the file holds verdicts, given by mistake
+            check_texts(row, source)
+            raise ValueError(
+                f"{where} has no column {name!r}, only {names}: name it with --columns {name}=NAME."
+            )
 
 
 @contextmanager
@@ -150,35 +167,53 @@ def _naming_row(where: str) -> Iterator[None]:
 def mark_places(value: Any, column: str, text: str) -> CharacterSpans:
     """Returns the characters [start, end) of each mark in a row's list of marks.
 
-    value: a list of [start, end], of words of the text such as "red", and of pairs such as ["red",
-    2] for the second "red". column: the column's name, for messages. text: the marked text.
+    Example: in the text "A red dog and a red cat.", the list [[6, 9], "cat", ["red", 2]] marks
+    "dog" by its numbers, the only "cat", and the second "red". It gives ((6, 9), (20, 23), (16,
+    19)).
+
+    value: the list of marks, in any form that `entries_of` reads. column: the column's name, for
+    messages. text: the marked text.
 
     Raises ValueError for a mark that is not in the text, and for a word without a number if the
-    text has the word more than once. Also raises the errors of `check_units`.
+    text has the word more than once. Also raises ValueError if the numbers count another unit than
+    characters, such as bytes (`check_units`).
     """
-    listed = entries_of(value, column)
-    check_units(_marks_of_ranges(listed, text, ""), column)
-    return _characters_of_entries(listed, column, text)
+    entries = entries_of(value, column)
+    # only for its errors: a mark that begins or ends inside of a word is accepted here
+    check_units(_marks_of_ranges(entries, text, ""), column)
+    return _characters_of_entries(entries, column, text)
 
 
 def entries_of(value: Any, column: str) -> list[Any]:
-    """Returns the marks of a row: a list whose entries are words, pairs [word, n] and Ranges.
+    """Returns the marks of a row: a list whose entries are Ranges, words and pairs [word, n].
 
-    value: a list of marks, a single object, or a text that writes out one of the two. These entries
-    give a Range: [start, end], also with a label (doccano); an object with "start" and "end", or
-    "start_offset" and "end_offset" (Argilla); and an object whose "value" is such an object (Label
-    Studio). column: the column's name, for messages. Raises ValueError for any other value.
+    Each of these entries is a mark with numbers, and gives Range(2, 5, ""):
+
+        [2, 5]
+        [2, 5, "wrong"]                       # doccano adds a label
+        {"start": 2, "end": 5}
+        {"start_offset": 2, "end_offset": 5}  # Argilla
+        {"value": {"start": 2, "end": 5}}     # Label Studio
+
+    Other entries stay as they are, such as the word "red", or ["red", 2] for the second "red".
+
+    value: a list of entries, a single object such as {"start": 2, "end": 5}, or a text that writes
+    out one of the two, as in CSV. column: the column's name, for messages. Raises ValueError for
+    any other value, such as None or the text "red".
     """
-    # in CSV, an object is written as a text
+    # read a text that writes out a single object
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = list_in(value.strip())
     if isinstance(value, Mapping):
-        value = [value]
-    listed = entries_of_value(value, column, (str, list, dict))
-    # `entries_of_value` returns [value] for a text that is no list, such as "red"
-    if value is None or listed == [value]:
-        raise wrong_value(column, "a list of [start, end] or of words", value)
-    return [range_in(entry) or entry for entry in listed]
+        entries = [value]
+    else:
+        # reads a list, and a text that writes out a list
+        entries = entries_of_value(value, column, (str, list, dict))
+        # `entries_of_value` gives [] for None, and [value] for a value that is no list
+        is_list = value is not None and entries != [value]
+        if not is_list:
+            raise wrong_value(column, "a list of [start, end] or of words", value)
+    return [range_in(entry) or entry for entry in entries]
 
 
 def range_in(entry: Any) -> Range | None:
@@ -234,19 +269,19 @@ def _characters_of_entry(entry: Any, column: str, text: str) -> tuple[int, int]:
     Raises ValueError for an entry that is not in the text. Also raises ValueError for a word
     without a number, such as "red", if the text has the word more than once.
     """
+    in_the_text = f"spans of its text of {len(text)} characters, or whole words of it"
     if isinstance(entry, Range):
         if 0 <= entry.start < entry.end <= len(text):
             return entry.start, entry.end
-        # the range is not in the text: the last error below quotes [start, end]
-        entry = [entry.start, entry.end]
+        raise wrong_value(column, in_the_text, [entry.start, entry.end])
     # the entry is a word, or a pair such as ["red", 2] for the second "red" of the text
     word = entry
     number = None
     if isinstance(entry, list) and len(entry) == 2:
         word, number = entry
     places = whole_words(word, text) if isinstance(word, str) else []
-    # a word without a number must be in the text only once
     if number is None:
+        # a word without a number must be in the text only once
         if len(places) > 1:
             requirement = (
                 f"a word that stands once in its text, or [{word!r}, 1] for the first of "
@@ -254,10 +289,9 @@ def _characters_of_entry(entry: Any, column: str, text: str) -> tuple[int, int]:
             )
             raise wrong_value(column, requirement, entry)
         number = 1
-    # refuse an entry of another form, a word that is not in the text, and a range that is not
+    # refuse an entry of another form, and a word that is not so often in the text
     if type(number) is not int or not 0 < number <= len(places):
-        requirement = f"spans of its text of {len(text)} characters, or whole words of it"
-        raise wrong_value(column, requirement, entry)
+        raise wrong_value(column, in_the_text, entry)
     return places[number - 1]
 
 

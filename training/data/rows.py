@@ -70,7 +70,7 @@ def read_rows(
     """
     rows: list[dict[str, Any]] = []
     left_out = 0
-    first_pictured: bool | None = None
+    first_pictured: bool | None = None  # whether the first row has a picture
     missing = Counter[str]()  # how often each column has a mark of a missing value, such as NaN
     for number, (where, written) in enumerate(records, start=1):
         record = without_missing(dict(written), missing, data.columns)
@@ -78,21 +78,12 @@ def read_rows(
         if values is None:
             left_out += 1
             continue
-        # the first row decides whether the run has pictures
-        image_key = picture_key(data.columns, record)
-        pictured = image_key in record
+        pictured = picture_key(data.columns, record) in record
         if first_pictured is None:
             first_pictured = pictured
-        if pictured != first_pictured:
-            article = "a" if pictured else "no"
-            raise RecipeError(
-                f"{where} has {article} picture, unlike the rows before it: {ALL_OR_NONE}."
-            )
-        image = picture(record[image_key], where) if pictured else None
-        prompt = policy_prompt(values, data.prompt, pictured, where)
+        check_all_or_none(pictured, first_pictured, where)
         # records that are left out are numbered too, so that the id leads to the record in the data
-        row: dict[str, Any] = {"id": str(number), "image": image, "prompt": prompt}
-        row.update(values)
+        row = row_of_record(str(number), record, values, data, picture, where)
         if keep_other_keys:
             row.update(other_columns(record, data))
         row.update(columns_named(record, extra_columns))
@@ -107,6 +98,39 @@ def read_rows(
             "left out %d rows without reference, answers and context, kept %d", left_out, len(rows)
         )
     return with_equal_columns(rows)
+
+
+def check_all_or_none(pictured: bool, first_pictured: bool, where: str) -> None:
+    """Raises RecipeError if a row has a picture and the first row has none, or the reverse: either
+    all rows of a run have pictures, or no row has one.
+
+    where: the row's name, for the message.
+    """
+    if pictured != first_pictured:
+        article = "a" if pictured else "no"
+        raise RecipeError(
+            f"{where} has {article} picture, unlike the rows before it: {ALL_OR_NONE}."
+        )
+
+
+def row_of_record(
+    number: str,
+    record: Mapping[str, Any],
+    values: Mapping[str, Any],
+    data: RowsPart,
+    picture: Callable[[Any, str], Any],
+    where: str,
+) -> dict[str, Any]:
+    """Returns the row of a record: {"id": number, "image": ..., "prompt": ..., "reference": ...}.
+
+    values: the result of `usable_values`. picture: as in `read_rows`. where: the record's name, for
+    messages.
+    """
+    image_key = picture_key(data.columns, record)
+    pictured = image_key in record
+    image = picture(record[image_key], where) if pictured else None
+    prompt, other_values = prompt_and_values(values, data.prompt, pictured, where)
+    return {"id": number, "image": image, "prompt": prompt, **other_values}
 
 
 def usable_values(record: Mapping[str, Any], data: RowsPart, where: str) -> dict[str, Any] | None:
@@ -152,8 +176,10 @@ def other_columns(record: Mapping[str, Any], data: RowsPart) -> dict[str, Any]:
 
 
 def columns_named(record: Mapping[str, Any], extra_columns: Collection[str]) -> dict[str, Any]:
-    """Returns {name: value in the record} for the names in `extra_columns` that the record has,
-    even if `data.columns` also uses the name for another column.
+    """Returns {name: value} of the keys of the record that `extra_columns` names.
+
+    Example: the record {"id": 1, "mood": "calm"} and the names {"mood", "author"} give {"mood":
+    "calm"}. extra_columns: the columns that a user's own metric reads.
     """
     columns = {}
     # sorted, so that the columns of every run have one order
@@ -255,16 +281,19 @@ def is_empty(
     return has_key and all(values[column] is None for column in JUDGED_COLUMNS)
 
 
-def policy_prompt(values: dict[str, Any], prompt: str | None, pictured: bool, where: str) -> str:
-    """Returns the policy's prompt for a row: the row's own prompt, or `prompt_for` of the row's
-    question and the recipe's prompt.
+def prompt_and_values(
+    values: Mapping[str, Any], prompt: str | None, pictured: bool, where: str
+) -> tuple[str, dict[str, Any]]:
+    """Returns the policy's prompt for a row, and the row's values without the key "prompt".
 
-    Placeholders of pictures, such as "<image>", are removed from all of these texts or replaced by
-    words, because the policy's processor adds its own placeholder. The function also changes
-    `values`: it removes the key "prompt", and cleans the question.
+    The policy's prompt is the row's own prompt, or `prompt_for` of the row's question and the
+    recipe's prompt. Placeholders of pictures, such as "<image>", are removed from all of these
+    texts or replaced by words, because the policy's processor adds its own placeholder. Example:
+    {"prompt": None, "question": "<image>Which cup?"} gives "Which cup?" and {"question": "Which
+    cup?"}.
 
     Args:
-        values: the result of `read_values`, which is changed.
+        values: the result of `read_values`.
         prompt: the recipe's prompt, or None.
         pictured: whether the row has a picture.
         where: the row's name, for messages.
@@ -272,11 +301,12 @@ def policy_prompt(values: dict[str, Any], prompt: str | None, pictured: bool, wh
     Raises:
         RecipeError: for a placeholder in a row without a picture.
     """
-    row_prompt = values.pop("prompt")
-    question = values["question"]
+    other_values = dict(values)
+    row_prompt = other_values.pop("prompt")
+    question = other_values["question"]
     if question is not None:
         question = _without_placeholders(question, "the question", pictured, where)
-        values["question"] = question
+        other_values["question"] = question
     # if a row has its own prompt, the recipe's prompt is not used
     if row_prompt:
         text = _without_placeholders(row_prompt, "the prompt", pictured, where)
@@ -286,7 +316,7 @@ def policy_prompt(values: dict[str, Any], prompt: str | None, pictured: bool, wh
     else:
         text = prompt_for(question or None, None)
     # the text is empty if the prompt was only a placeholder
-    return text or DEFAULT_INSTRUCTION
+    return text or DEFAULT_INSTRUCTION, other_values
 
 
 def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> str:
@@ -295,8 +325,10 @@ def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> s
     Raises RecipeError for a placeholder in a row without a picture. name: the text's name, for
     messages, such as "the prompt".
     """
+    picture_count = 1 if pictured else 0
     try:
-        plain = without_placeholders(text, 1 if pictured else 0, name)
+        # raises ValueError for more placeholders than pictures in a row with a picture
+        plain = without_placeholders(text, picture_count, name)
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
     # the text asks about a picture that the policy would not see

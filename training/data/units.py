@@ -40,15 +40,20 @@ class Mark:
     end: int
     words: str = ""
 
-    def fits(self, place: tuple[int, int] | None) -> bool:
-        """Returns whether the mark makes sense if it marks the characters `place`, [start, end).
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """The numbers of the file as a pair, (start, end)."""
+        return self.start, self.end
+
+    def fits(self, characters: tuple[int, int] | None) -> bool:
+        """Returns whether the mark makes sense if it marks these `characters`, [start, end).
 
         The characters must be equal to `words`. If `words` is "", the characters must not begin or
-        end inside of a word. place: None, or a place outside of the text, gives False.
+        end inside of a word. characters: None, or numbers outside of the text, give False.
         """
-        if place is None:
+        if characters is None:
             return False
-        start, end = place
+        start, end = characters
         if not 0 <= start < end <= len(self.text):
             return False
         if self.words:
@@ -58,9 +63,14 @@ class Mark:
         ends_within = within_word(self.text, end)
         return not begins_within and not ends_within
 
-    def counted_in(self, unit: str) -> tuple[int, int] | None:
-        """Returns the marked characters [start, end) if the mark's numbers count `unit`, a key of
-        OFFSET_ENCODINGS. Returns None if a number is inside of a character or past the text's end.
+    def characters_if_counted_in(self, unit: str) -> tuple[int, int] | None:
+        """Returns the characters [start, end) that are marked if the mark's numbers count `unit`.
+
+        Example: in "🚢 A dog.", the numbers [5, 8) count UTF-16 units if "dog" is marked, which is
+        the characters [4, 7).
+
+        Returns None if a number is inside of a character or past the text's end. unit: a key of
+        OFFSET_ENCODINGS.
         """
         start = character_at(self.text, self.start, unit)
         end = character_at(self.text, self.end, unit)
@@ -68,38 +78,39 @@ class Mark:
             return None
         return start, end
 
-    @property
-    def place(self) -> tuple[int, int]:
-        """The numbers as a pair, (start, end)."""
-        return self.start, self.end
-
 
 def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
-    """Returns the marks that begin or end inside of a word, whichever unit their numbers count.
+    """Returns the marks that begin or end inside of a word. A caller may warn of these marks.
 
-    A caller may warn of these marks. Raises ValueError if a mark fits only in another unit than
-    characters. Also raises ValueError for a mark whose `words` differ from its characters in every
-    unit.
+    A mark is read in three units: characters, UTF-16 units and UTF-8 bytes. If the mark fits its
+    text (`Mark.fits`) in characters, nothing is wrong. If the mark fits only in one of the other
+    units, the file probably counts this unit, and ValueError is raised. If the mark fits in no
+    unit, people may have marked a part of a word, and the mark is returned.
 
-    marks: all marks of a file. column: the name of the marks' column, for messages.
+    Example: in "A reddish dog.", the mark [2, 5) is "red" in all three units, and is returned. In
+    "🚢 A dog.", the mark [5, 8) is "og." in characters and "dog" in UTF-16 units, and raises.
+
+    Also raises ValueError for a mark that fits in no unit and has `words`, because the characters
+    then differ from the words. marks: all marks of a file. column: the name of the marks' column,
+    for messages.
     """
-    wrong = [mark for mark in marks if not mark.fits(mark.place)]
-    # if a mark fits in another unit, the numbers of the file probably count this unit
-    for mark in wrong:
+    misfits = [mark for mark in marks if not mark.fits(mark.numbers)]
+    # raise if a mark that does not fit in characters fits in another unit
+    for mark in misfits:
         for unit in OFFSET_ENCODINGS:
-            place = mark.counted_in(unit)
-            if place is not None and mark.fits(place):
-                raise _other_unit(mark, place, unit, marks, column)
-    # no other unit fits: the numbers count characters, and the marks begin or end inside of words
+            characters = mark.characters_if_counted_in(unit)
+            if characters is not None and mark.fits(characters):
+                raise _other_unit(mark, characters, unit, marks, column)
+    # no misfit fits in another unit, so the numbers of the file count characters
     within_words = []
-    for mark in wrong:
+    for mark in misfits:
         if mark.end > len(mark.text):
             continue  # the caller raises for a mark past the text's end
         if mark.words:
             marked = mark.text[mark.start : mark.end]
             raise ValueError(
                 f"{mark.name}a mark of {column!r} says {mark.words!r}, and its characters "
-                f"{[*mark.place]} are {marked!r}"
+                f"{[*mark.numbers]} are {marked!r}"
             )
         within_words.append(mark)
     return within_words
@@ -107,27 +118,28 @@ def check_units(marks: Sequence[Mark], column: str) -> list[Mark]:
 
 def _other_unit(
     mark: Mark,
-    place: tuple[int, int],
+    characters: tuple[int, int],
     unit: str,
     marks: Sequence[Mark],
     column: str,
 ) -> ValueError:
     """Returns the error for a mark that fits in `unit` and not in characters.
 
-    place: the marked characters [start, end), if the mark's numbers count `unit`. marks: all marks
-    of the file. If all of these marks fit in `unit`, the message adds so.
+    characters: the characters [start, end) that are marked if the mark's numbers count `unit`.
+    marks: all marks of the file. If all of these marks fit in `unit`, the message adds so.
     """
     # a single mark may fit in `unit` by chance, but hardly all marks of a file
     everywhere = ""
-    all_fit = all(other.fits(other.counted_in(unit)) for other in marks)
+    all_fit = all(other.fits(other.characters_if_counted_in(unit)) for other in marks)
     if len(marks) > 1 and all_fit:
         everywhere = f", as would all {len(marks)} marks"
-    start, end = place
+    start, end = characters
     encoding, size = OFFSET_ENCODINGS[unit]
+    # the message has Python code that turns a number n of units into a number of characters
     count = "n" if size == 1 else f"{size} * n"
     problem = _why_unfit(mark)
     return ValueError(
-        f"{mark.name}a mark of {column!r}, {[*mark.place]}, {problem}: in {unit} it would be "
+        f"{mark.name}a mark of {column!r}, {[*mark.numbers]}, {problem}: in {unit} it would be "
         f"the characters {[start, end]} = {mark.text[start:end]!r}{everywhere}; give characters, "
         f"len(text.encode('{encoding}')[:{count}].decode('{encoding}')) for n {unit}"
     )
@@ -157,7 +169,7 @@ def _word_around(text: str, place: int) -> str:
     characters are returned from each side of the place, because a text without spaces may be a
     single long word.
 
-    place: the index of the character behind the place.
+    place: the index of the first character after the place.
     """
     lowest_start = max(0, place - MAX_WORD_CHARACTERS)
     start = place

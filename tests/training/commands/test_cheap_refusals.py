@@ -1,14 +1,16 @@
 """What needs no model to be refused is refused before torch, spaCy and transformers are imported.
 
-Each command runs in a process of its own, which counts its modules at the end.
+All commands run in one process of their own, which looks at its modules after each.
 """
 
 import json
 import subprocess
 import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.support.files import write_lines
 
 RECIPE = """
 algorithm: grpo
@@ -18,13 +20,21 @@ data: {source: jsonl, path: rows.jsonl}
 rewards: [{metric: posh, judge: match}]
 """
 LOUD = """
-import sys
+import io, json, sys
+from contextlib import redirect_stderr
 from spanreward.training.commands.main import main
-sys.argv = ["spanreward", *sys.argv[1:]]
-try:
-    main()
-finally:
-    print([name for name in ("torch", "spacy", "transformers") if name in sys.modules])
+
+slow, found = {"torch", "spacy", "transformers"}, {}
+for words in json.load(sys.stdin):
+    sys.argv = ["spanreward", *words.split()]
+    before, printed = set(sys.modules), io.StringIO()
+    try:
+        with redirect_stderr(printed):
+            main()
+    except SystemExit as end:
+        imported = slow & (set(sys.modules) - before)
+        found[words] = (str(end.code), printed.getvalue(), sorted(imported))
+print(json.dumps(found))
 """
 SCORE = "--input rows.jsonl --output v.jsonl"
 DATA = "--data rows.jsonl --metric posh --output out"
@@ -52,22 +62,26 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ends(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """{words: (its one sentence, what was printed before it, slow modules that it imported)}."""
     folder = tmp_path_factory.mktemp("cheap")
     row = {"id": "1", "completion": "A red dog.", "reference": "A red dog."}
     for name in ("rows.jsonl", "a.jsonl"):
-        (folder / name).write_text(json.dumps(row) + "\n")
-    (folder / "marked.jsonl").write_text(json.dumps({**row, "mistakes": []}) + "\n")
+        write_lines(folder / name, [row])
+    write_lines(folder / "marked.jsonl", [{**row, "mistakes": []}])
     (folder / "recipe.yaml").write_text(RECIPE)
-    (folder / "loud.py").write_text(LOUD)
-    return folder
+    command = [sys.executable, "-c", LOUD]
+    done = subprocess.run(
+        command, input=json.dumps([*REFUSED]), cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not {"out", "v.jsonl"} & {path.name for path in folder.iterdir()}
+    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_it_is_refused_before_the_slow_imports(words: str, folder: Path) -> None:
-    command = [sys.executable, "loud.py", *words.split()]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    assert REFUSED[words] in done.stderr
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert "Traceback" not in done.stderr
+def test_it_is_refused_before_the_slow_imports(words: str, ends: Any) -> None:
+    sentence, printed, imported = ends[words]
+    assert REFUSED[words] in sentence
+    assert "\n" not in sentence
+    assert (printed, imported) == ("", [])

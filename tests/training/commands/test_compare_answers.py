@@ -1,7 +1,6 @@
 """`spanreward compare` on files of answers: rankings, lengths, failures, and bad input."""
 
 import json
-import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,25 +107,7 @@ def test_a_ranking_needs_only_answers_a_data_file_and_a_metric(
     assert "a judge that" not in printed  # nobody was trained here
     page = page_of("out")
     assert page.index("same against good") < page.index("Ranking by PoSh F1")
-
-
-def test_a_judge_that_only_likes_length_is_exposed() -> None:
-    """The longer model wins three quarters of the answers, and one half at equal length."""
-    generator = random.Random(0)
-    data(240)
-    texts: dict[str, list[str]] = {}
-    for name, mean in (("short", 40), ("long", 52)):
-        counts = [max(3, round(generator.gauss(mean, 12))) for _ in range(240)]
-        texts[name] = [" ".join(["word"] * count) for count in counts]
-    assert compare(*sides(240, **texts), *ROWS, "--metric", "own.py:LongReward") is None
-    entry = results_of("out")["difference"]["long_minus_short"]["long_score"]
-    rate = entry["win_rate"]
-    assert entry["over_prompts"] == "higher"
-    assert rate["raw"] > 0.7
-    assert rate["raw_interval"]["low"] > 0.65
-    assert rate["controlled"] == pytest.approx(0.5, abs=0.03)
-    assert rate["controlled_interval"]["low"] <= 0.5 <= rate["controlled_interval"]["high"]
-    assert "Is it length?" in page_of("out")
+    assert "Is it length?" in page
 
 
 def test_a_comparison_whose_judge_raises_goes_on_and_asks_nothing_twice(
@@ -137,10 +118,9 @@ def test_a_comparison_whose_judge_raises_goes_on_and_asks_nothing_twice(
     monkeypatch.setattr(
         "spanreward.rewards.judges.cache.cached_judge.CACHE_FOLDER", folder / "cache"
     )
-    texts = {
-        "one": [f"A dog number {n}." for n in range(80)],
-        "two": [f"A cat number {n}." for n in range(80)],
-    }
+    texts = {}
+    for name, animal in (("one", "dog"), ("two", "cat")):
+        texts[name] = [f"A {animal} number {n}." for n in range(80)]
     asked = (*sides(80, **texts), *POSH, "--judge", "own.py:DyingJudge", "--cache")
     assert compare(*asked) is None
     died = results_of("out")
@@ -167,29 +147,24 @@ def test_a_comparison_whose_judge_raises_goes_on_and_asks_nothing_twice(
 def test_one_prompt_is_undecided() -> None:
     data(1)
     assert compare(*sides(1, a="A tree.", b="A red dog."), *POSH) is None
-    results = results_of("out")
-    found = results["difference"]["b_minus_a"]
+    found = results_of("out")["difference"]["b_minus_a"]
     assert {entry["verdict"] for entry in found.values()} == {"undecided"}
-    assert "1 prompt, 6 or more" in found["posh_f1"]["why"]
-    assert json.loads(json.dumps(results, allow_nan=False)) == results
 
 
 @pytest.mark.parametrize(
-    ("answers", "message"),
+    ("answers", "told"),
     [
-        ([{"id": "row 0", "completion": "A."}], "1 of the 2 rows"),
-        ([{"id": f"row {n}", "completion": "A."} for n in (0, 0, 1)], "'row 0' and 1 to 'row 1'"),
-        ([{"id": "row 0", "text": "A."}], "needs an id and a completion"),
+        ([("row 0", {}), ("row 0", {}), ("row 1", {})], "2 answers to the row 'row 0' and 1 to"),
+        ([("row 1", {}), ("row 0", {"prompt": "What is it?"})], "line 2 .* 'row 0': .* prompt"),
     ],
 )
-def test_a_file_that_does_not_answer_is_one_sentence(answers: Any, message: str) -> None:
+def test_a_file_that_does_not_answer_the_rows_is_refused(answers: Any, told: str) -> None:
+    """Before any work. Answers that do not fit their rows are in test_same_row.py."""
     data(2)
     models = sides(2, a="A.", b="B.")
-    write_lines("a.jsonl", answers)
-    code = compare(*models, *POSH)
-    assert code.startswith("compare.py: ")
-    assert message in code
-    assert "\n" not in code
+    write_lines("a.jsonl", [{"id": name, "completion": "A.", **more} for name, more in answers])
+    assert re.fullmatch(rf"compare.py: a.jsonl .*{told}.*\.", compare(*models, *POSH))
+    assert not Path("out").exists()
 
 
 @pytest.mark.parametrize(
@@ -219,34 +194,6 @@ def test_ctrl_c_says_how_to_go_on(
     monkeypatch.setattr("spanreward.training.commands.compare.run_comparison", interrupted)
     assert compare("a=a", "b=b", "--recipe", "r.yaml", "--output", "out") == 130
     assert re.fullmatch(r"compare.py: interrupted; .* out/answers\.\n", capsys.readouterr().err)
-
-
-FIRST = "A red dog and cat number 0."
-
-
-@pytest.mark.parametrize(
-    ("told", "differ"),
-    [
-        ({"reference": FIRST}, ""),
-        ({"reference": [FIRST], "prompt": " <image>\n Describe  the picture."}, ""),
-        ({"prompt": None, "question": None, "reference": None, "level": 9}, ""),
-        ({"prompt": [{"role": "user", "content": "Describe the picture."}]}, ""),
-        ({"reference": "A blue dog and cat number 1."}, "reference"),
-        ({"reference": [FIRST, "A dog."]}, "reference"),
-        ({"prompt": "What is it?"}, "prompt"),
-        ({"row_fingerprint": "0123456789abcdef"}, "row_fingerprint"),
-    ],
-    ids=str,
-)
-def test_an_answer_to_another_row_is_refused(told: Any, differ: str) -> None:
-    """Lines in another order, of an earlier version of the data, or of other data of these ids."""
-    data(2)
-    models = sides(2, one=["A.", "B."], two="")
-    given = [{"id": "row 1"}, {"id": "row 0", **told}, {"id": "row 9", **told}]
-    write_lines("two.jsonl", [{"completion": "C.", **line} for line in given])
-    code = compare(*models, *POSH)
-    refused = rf"compare.py: two.jsonl line 2 .* 'row 0': .* {differ}\."
-    assert re.fullmatch(refused, code) if differ else code is None
 
 
 def test_a_changed_input_is_another_comparison() -> None:
@@ -298,13 +245,11 @@ def test_several_metrics_with_their_own_options(
     ("more", "message"),
     [
         ("--set harmonic.gamma=1", "unknown metric of --set 'harmonic.gamma'"),
-        ("--set mod=published", "unknown option of posh 'mod'"),
         ("--set mode", "an option is written key=value"),
         ("--set judge.coreff=none", "unknown option of the judge"),
         ("--max-tokens 5", "--max-tokens is for models"),
-        ("--limit 0", "--limit is above 0"),
-        ("--columns reference", "--columns is written OURS=THEIRS"),
         ("--metric own.py:LongReward --judge server:http://a/v1#b", "long asks no judge"),
+        ("--metric criteria", "criteria needs the dataset column 'criteria'"),
     ],
 )
 def test_what_cannot_be_obeyed_is_refused(more: str, message: str) -> None:
@@ -315,20 +260,9 @@ def test_what_cannot_be_obeyed_is_refused(more: str, message: str) -> None:
     assert not Path("out").exists()
 
 
-FAILED = {
-    "litellm.RateLimitError: Error code: 429 - slow down": "named like an exception",
-    "Failed to obtain answer via API.": "one text for 8 rows that differ",
-    "$ERROR$": "named like an exception",
-    "nan": "in place of no value",
-    '{"error": {"message": "overloaded"}}': "an object with the key error",
-}
-
-
-@pytest.mark.parametrize("failure", FAILED)
-def test_failures_of_an_api_are_no_answers(
-    capsys: pytest.CaptureFixture[str], failure: str
-) -> None:
+def test_failures_of_an_api_are_no_answers(capsys: pytest.CaptureFixture[str]) -> None:
     """A third of the rows of a perfect model: no verdict, until these rows are dropped."""
+    failure = "litellm.RateLimitError: Error code: 429 - slow down"
     right = data(24)
     mixed = [failure if number % 3 == 0 else text for number, text in enumerate(right)]
     close = [text.replace("dog", "hound") for text in right]
@@ -337,7 +271,7 @@ def test_failures_of_an_api_are_no_answers(
     results = results_of("out")
     for text in (results["sentences"]["api_minus_plain"], results["headlines"]["api_minus_plain"]):
         assert re.match("api against plain: .* of api, 8 of 24 answers", text)
-        assert FAILED[failure] in text
+        assert "named like an exception" in text
         assert "(8, such as row 'row 0': " in text
         assert not {"better", "worse", "higher", "lower"} & set(text.replace(",", "").split())
     assert "Ask these rows again" in results["sentences"]["api_minus_plain"]
@@ -394,10 +328,8 @@ def test_several_answers_of_a_prompt_count_by_their_mean_and_their_best() -> Non
     lines = read_lines("out/completions.jsonl")
     assert len(lines) == 2 * 8 * 2
     of_row = [line for line in lines if (line["model"], line["id"]) == ("half", "row 3")]
-    assert [(line["sample"], line["completion"]) for line in of_row] == [
-        (1, right[3]),
-        (2, "A tree."),
-    ]
+    texts = [(line["sample"], line["completion"]) for line in of_row]
+    assert texts == [(1, right[3]), (2, "A tree.")]
     assert [line["scores"]["posh_f1"] for line in of_row] == pytest.approx([1, low])
     assert "several sampled answers" in page_of("out")
 

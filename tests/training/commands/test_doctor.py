@@ -43,9 +43,6 @@ def test_options_need_what_they_belong_to() -> None:
         assert re.fullmatch("spanreward doctor: .* --judge, and .* --recipe.\n", done.err)
     done = spanreward("doctor", *RECIPE, "--set", "rewards.0.judge=vllm:nobody")
     assert "judge vllm:nobody" in done.out
-
-
-def test_a_recipe_that_is_not_there() -> None:
     assert "no recipe none.yaml" in spanreward("doctor", "--recipe", "none.yaml").err
 
 

@@ -24,6 +24,7 @@ from tests.support.files import write_lines
 from tests.support.paths import ROOT
 
 SCORE = "score posh --judge match --input rows.jsonl --output v.jsonl"
+PAGE = "--html p.html"
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ class Writer(Judge):
         return [Rating({entry: float(entry == "4") for entry in "12345"}) for _ in questions]
 """
 RUNS = {
-    "score": SCORE,
+    "score": f"{SCORE} {PAGE}",
     "labels spans": "labels spans rows.jsonl",
     "judge label": "judge label rows.jsonl --judge match --output l.jsonl",
     "criteria write": "criteria write rows.jsonl --judge own.py:Writer "
@@ -122,6 +123,7 @@ RUNS = {
     "compare": "compare a=a.jsonl b=b.jsonl --data rows.jsonl --metric posh --output out",
     "doctor": "doctor --judge match",
 }
+READERS = ("compare", "score", "labels spans", "judge label", "criteria write")
 RUNS = {name: f"{words} --json n.json" for name, words in RUNS.items()}
 RUNS["recipes"] = "recipes accelerate_configs/ddp.yaml --output out"  # prints no numbers
 
@@ -177,7 +179,6 @@ RECIPE = f"{ROOT}/recipes/qwen2.5-vl-7b/docent-posh-dapo.yaml"
         (f"{SCORE} --set judge.coref=none judge.coref=rules", "coref is given twice, "),
         (f"train {RECIPE} --output x --set output=y", "output is given twice, "),
         ("recipes accelerate_configs/ddp.yaml --output rows.jsonl", r"\[Errno .*rows.jsonl"),
-        ("doctor --json rows.jsonl/found.json", r"\[Errno .*rows.jsonl"),
     ],
 )
 def test_a_key_with_two_values_and_a_place_that_cannot_be_written_are_refused(
@@ -188,6 +189,33 @@ def test_a_key_with_two_values_and_a_place_that_cannot_be_written_are_refused(
     done = spanreward(*words.split())
     assert done.code == 1, done.err
     assert re.search(told, done.err)
+
+
+LONE = "'reference' behind --columns has no \"=\": a column is written --columns OURS=THEIRS"
+OPTION = "'reference' behind --set has no \"=\": an option is written --set KEY=VALUE"
+EXTRA = "'reference' is one word too many: .*, an option is written --set KEY=VALUE"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        *((f"{RUNS[name]} --columns id=id reference", LONE) for name in READERS),
+        *((f"{RUNS[name]} --set a=b reference", OPTION) for name in (*READERS, "doctor")),
+        *((f"{RUNS[name]} reference", EXTRA) for name in (*READERS[1:], "doctor")),
+        ("labels spans rows.jsonl --metric reference --columns id=id reference", LONE),
+        (f"{SCORE} --columns id=id --set a=b reference", OPTION),
+        (f"train {RECIPE} --set seed=1 reference", OPTION),
+        ("judge train recipes/judges/people.yaml --set seed=1 reference", OPTION),
+        ("serve posh --judge match --set a=b reference", OPTION),
+        ("serve posh --judge match reference", EXTRA),
+        ("compare --data r --output o --metric posh --columns id=id a=a b=b", "in front of --set"),
+    ],
+)
+def test_a_stray_word_is_named_with_its_cure(words: str, told: str) -> None:
+    done = spanreward(*words.split())
+    assert done.code == 1
+    assert re.search(told, done.err)
+    assert done.err.count("\n") == 1
 
 
 def test_of_two_values_of_a_recipe_s_key_the_last_one_counts() -> None:

@@ -1,7 +1,6 @@
 """How scripts are told of a judge: the same switches everywhere, a sentence for a mistake."""
 
 import argparse
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,6 @@ from spanreward.training.commands.metric_options import (
     read_option,
     values_last,
 )
-from tests.support.command import spanreward
-from tests.support.files import a_file
 
 
 @pytest.fixture
@@ -88,14 +85,6 @@ def test_values_are_yaml() -> None:
     for text in ("a", "a=["):
         with pytest.raises(ValueError, match=r"key=value|YAML"):
             read_option(text)
-
-
-def test_labels_passes_them_on(tmp_path: Path) -> None:
-    row = {"id": 1, "completion": "A star.", "reference": "A star.", "mistakes": []}
-    done = spanreward("labels", "spans", a_file(tmp_path, row), "--set", "judge.corref=none")
-    assert (done.code, done.out) == (1, "")
-    told = r"spanreward labels: .* match: 'corref': did you mean 'coref'\?\n"
-    assert re.fullmatch(told, done.err)
 
 
 @pytest.mark.parametrize(

@@ -34,25 +34,22 @@ def test_a_labelled_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert re.search(r"wrong, judged right\W+0.00\W+0.00, 0.00\W+24", done.out)
 
 
-def test_a_repeated_row_counts_once(tmp_path: Path) -> None:
-    row = {"completion": "A green circle.", "reference": "A red circle.", "mistakes": ["green"]}
-    sample = a_file(tmp_path, *({"id": number % 3, **row} for number in range(30)))
-    assert "No advice from 3 completions" in spanreward("labels", "spans", sample).out
-
-
 STAR = {"id": 1, "completion": "A star.", "reference": "A star."}
+GREEN = {"completion": "A green circle.", "reference": "A red circle.", "mistakes": ["green"]}
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("rows", "code", "told"),
     [
-        ({**STAR, "mistakes": ["circle"]}, "got 'circle'"),
-        ({**STAR, "mistakes": [], "reference": "!!"}, "none of 1 completions"),
+        ([{**STAR, "mistakes": ["circle"]}], 1, "got 'circle'"),
+        ([{**STAR, "mistakes": [], "reference": "!!"}], 1, "none of 1 completions"),
+        # a repeated row counts once
+        ([{**GREEN, "id": number % 3} for number in range(30)], 0, "No advice from 3 completions"),
     ],
 )
-def test_a_labelled_sample_that_cannot_be_used(tmp_path: Path, row: Any, told: str) -> None:
-    done = spanreward("labels", "spans", a_file(tmp_path, row))
-    assert (done.code, told in done.err) == (1, True)
+def test_a_sample_that_tells_nothing(tmp_path: Path, rows: Any, code: int, told: str) -> None:
+    done = spanreward("labels", "spans", a_file(tmp_path, *rows))
+    assert (done.code, told in done.out + done.err) == (code, True)
     assert "Traceback" not in done.err
 
 

@@ -47,11 +47,15 @@ def test_every_command_has_help(name: str) -> None:
 )
 def test_scripts_are_the_commands(path: Path) -> None:
     where, _ = module.COMMAND_MODULES[path.stem]
-    assert f"from spanreward.training.{where} import main" in path.read_text()
+    code = path.read_text()
+    assert f"from spanreward.training.{where} import main" in code
+    assert code.endswith('if __name__ == "__main__":\n    expand_arguments()\n    main()\n')
     assert callable(import_module(f"spanreward.training.{where}").main)
 
 
-def test_a_command_that_does_not_exist() -> None:
+def test_no_command_prints_the_help_and_an_unknown_one_is_refused() -> None:
+    done = command.spanreward()
+    assert (done.code, "commands:" in done.out) == (0, True)
     assert "invalid choice: 'scroe'" in command.spanreward("scroe").err
 
 

@@ -35,7 +35,7 @@ class Case:
 TRAIN = f"train {ROOT}/recipes/quickstart/scenes-dapo.yaml output=out"
 TEACH = f"judge train {ROOT}/recipes/judges/people.yaml output=out captions={{}} labels={{}}"
 CASES = {
-    "score": [Case(RUNS["score"], "v.jsonl n.json", "score=recall")],
+    "score": [Case(RUNS["score"], "v.jsonl p.html n.json", "score=recall")],
     "labels": [Case("labels spans rows.jsonl --json n.json", "n.json", "score=recall")],
     "compare": [
         Case(
@@ -97,12 +97,9 @@ def test_every_command_is_walked() -> None:
 @pytest.mark.parametrize(
     ("case", "output"), OUTPUTS, ids=lambda one: one if isinstance(one, str) else one.words[:20]
 )
-@pytest.mark.parametrize("content", ["mine\n", '{"mine": 1}\n'])
-def test_somebody_elses_file_is_left_alone(
-    case: Case, output: str, content: str, folder: Path
-) -> None:
+def test_somebody_elses_file_is_left_alone(case: Case, output: str, folder: Path) -> None:
     (folder / output).parent.mkdir(parents=True, exist_ok=True)
-    (folder / output).write_text(content)
+    (folder / output).write_text('{"mine": 1}\n')
     before = contents(folder)
     done = run(case.words)
     assert done.code == 1
@@ -110,11 +107,42 @@ def test_somebody_elses_file_is_left_alone(
     assert contents(folder) == before
 
 
+PLACES = {". is a folder": ".", "rows.jsonl is a file": "rows.jsonl/n.json"}
+
+
+@pytest.mark.parametrize("told_place", PLACES)
+@pytest.mark.parametrize(
+    "words", [*(CASES[name][-1].words for name in READERS), "doctor --json n.json"]
+)
+def test_a_place_where_no_file_can_be_is_refused_before_any_work(
+    words: str, told_place: str, folder: Path
+) -> None:
+    before = contents(folder)
+    for name in ("n.json", "c.html", "p.html"):
+        if f" {name}" in words:
+            done = run(words.replace(f" {name}", f" {PLACES[told_place]}"))
+            assert (done.code, told_place in told(done)) == (1, True), done.err
+    assert contents(folder) == before
+
+
+def test_the_current_folder_is_a_comparison_s_output(folder: Path) -> None:
+    done = run(RUNS["compare"].replace("--output out", "--output ."))
+    assert done.code == 0, done.err
+    assert (folder / "results.json").is_file()
+
+
+def test_a_refused_comparison_leaves_an_earlier_one_as_it_was(folder: Path) -> None:
+    assert run(RUNS["compare"]).code == 0
+    before = contents(folder)
+    assert run(RUNS["compare"], "--metric criteria --overwrite").code == 1
+    assert contents(folder) == before
+
+
 @pytest.mark.parametrize("command", READERS)
 def test_an_input_is_never_an_output(command: str, folder: Path) -> None:
     (folder / "linked.jsonl").symlink_to("rows.jsonl")
     case, before = CASES[command][0], contents(folder)
-    for output in ("v.jsonl", "c.jsonl", "l.jsonl", "n.json"):
+    for output in ("v.jsonl", "p.html", "c.jsonl", "l.jsonl", "n.json"):
         for path in ("rows.jsonl", "linked.jsonl", str(folder / "rows.jsonl")):
             if f" {output}" in case.words:
                 done = run(case.words.replace(f" {output}", f" {path}"), "--overwrite")

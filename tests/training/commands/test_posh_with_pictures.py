@@ -1,28 +1,21 @@
-"""PoSh with evidence "picture" and "both" by the commands: rows, a page, labels, a recipe."""
+"""PoSh with evidence "picture" and "both" by the commands: rows, a page, labels. (A recipe: test_train.py.)"""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from PIL import Image
 
-from experiments.scenes.parts import TINY
 from tests.support.command import Done, spanreward
 from tests.support.files import read_lines, write_lines
 from tests.support.paths import ROOT
-from tests.support.tiny_trainer import COMMON as TINY_RUN
 
 SEER = f"{ROOT}/tests/support/seers.py:Seer"
 KITE = {"id": "kite", "image": "red.png", "reference": "A red kite is above a house."}
-KITE |= {
-    "prompt": "Describe.",
-    "completion": "A red kite. A brown dog sits. A cat.",
-    "mistakes": ["cat"],
-}
+KITE |= {"completion": "A red kite. A brown dog sits. A cat.", "mistakes": ["cat"]}
 BOAT = {"id": "boat", "image": "blue.png", "reference": "A wooden boat is on a grey river."}
-BOAT |= {"prompt": "Describe.", "completion": "A wooden boat. There is no plate.", "mistakes": []}
+BOAT |= {"completion": "A wooden boat. There is no plate.", "mistakes": []}
 ASKED = {
     "picture": ['Does the picture show "kite"?', 'Does the picture show "dog"?'],
     "both": ['Does the TEXT speak of "kite"?', 'Does the picture show "dog"?'],
@@ -34,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for colour in ("red", "blue"):
         Image.new("RGB", (8, 8), colour).save(f"{colour}.png")
-    write_lines("rows.jsonl", [KITE, BOAT])
+    write_lines("rows.jsonl", [{"prompt": "Describe.", **row} for row in (KITE, BOAT)])
 
 
 def judged(*words: Any) -> Done:
@@ -59,15 +52,6 @@ def test_score(evidence: str) -> None:
     assert 'Does the picture show \\"dog\\"?' in Path("page.html").read_text()  # as JSON
 
 
-def test_rows_without_pictures_are_refused() -> None:
-    write_lines("rows.jsonl", [{name: value for name, value in KITE.items() if name != "image"}])
-    done = judged(*SCORE, "--set", "evidence=both")
-    assert done.code == 1
-    assert "posh needs the key 'image'" in done.err
-    assert not Path("v.jsonl").exists()
-    assert judged(*SCORE).code == 0  # references alone are enough for the default
-
-
 @pytest.mark.parametrize(("evidence", "judged_wrong"), [("reference", 1), ("both", 0)])
 def test_labels_tell_which_evidence_errs_less(evidence: str, judged_wrong: int) -> None:
     """The brown dog is in the picture and in no reference."""
@@ -77,24 +61,3 @@ def test_labels_tell_which_evidence_errs_less(evidence: str, judged_wrong: int) 
     errors = json.loads(Path("found.json").read_text())["errors"]
     assert errors["wrong"] == {"phrases": 1, "judged_right": 0.0, "low": None, "high": None}
     assert errors["right"]["judged_wrong"] * errors["right"]["phrases"] == judged_wrong
-
-
-def test_train() -> None:
-    small = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 2}
-    plain = {name: value for name, value in TINY_RUN.items() if name != "seed"}
-    recipe = {
-        "algorithm": "dapo",
-        "output": "out",
-        "policy": {"model": TINY},
-        "data": {"source": "jsonl", "path": "rows.jsonl"},
-        "rewards": [{"metric": "posh", "judge": SEER, "options": {"evidence": "both"}}],
-        "trainer": {**plain, **small, "max_completion_length": 8},
-    }
-    Path("recipe.yaml").write_text(yaml.safe_dump(recipe))
-    plan = spanreward("train", "recipe.yaml", "--dry-run")
-    assert plan.code == 0, plan.err
-    assert "no reference plainly has" in " ".join(plan.out.replace("│", " ").split())
-    done = spanreward("train", "recipe.yaml")
-    assert done.code == 0, done.err
-    lines = read_lines("out/metrics.jsonl")
-    assert [line["step"] for line in lines if "loss" in line] == [1]

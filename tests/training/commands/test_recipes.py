@@ -39,13 +39,10 @@ def test_nothing_is_overwritten_and_data_is_shared(tmp_path: Path) -> None:
     (tmp_path / "recipes/data/docent.yaml").write_text("mine: true\n")
     again = copied(name, tmp_path)
     assert (again.code, "docent-posh-dapo.yaml is there" in again.err) == (1, True)
+    unknown = copied("recipes/quickstart/scene-dapo.yaml", tmp_path)
+    assert (unknown.code, "'recipes/quickstart/scenes-dapo.yaml'" in unknown.err) == (1, True)
     copied("recipes/qwen2.5-vl-7b/docent-sft.yaml", tmp_path)
     assert (tmp_path / "recipes/data/docent.yaml").read_text() == "mine: true\n"
-
-
-def test_a_name_that_does_not_exist(tmp_path: Path) -> None:
-    done = copied("recipes/quickstart/scene-dapo.yaml", tmp_path)
-    assert (done.code, "'recipes/quickstart/scenes-dapo.yaml'" in done.err) == (1, True)
 
 
 OF_A_CHECKOUT = (  # they name files of experiments/

@@ -40,10 +40,12 @@ def test_rows_come_in_and_verdicts_go_out() -> None:
     assert not (ROOT / "-").exists()
 
 
-def test_numbers_go_out_alone(tmp_path: Path) -> None:
-    output = tmp_path / "v.jsonl"
-    done = spanreward(*SCORE, "-o", output, "--json", "-", given=LINES)
-    assert json.loads(done.stdout)["rows"] == 2
+def test_numbers_go_out_alone_and_warnings_beside_them(tmp_path: Path) -> None:
+    german = "Auf der alten Brücke stehen drei Männer mit ihren Hunden und sprechen miteinander."
+    rows = LINES + json.dumps({"completion": german, "reference": german}) + "\n"
+    done = spanreward(*SCORE, "-o", tmp_path / "v.jsonl", "--json", "-", given=rows)
+    assert json.loads(done.stdout)["rows"] == 3
+    assert "reads English" in done.stderr
     quiet = spanreward(*SCORE, "-o", tmp_path / "w.jsonl", "--quiet", given=LINES)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
@@ -52,13 +54,6 @@ def test_nothing_goes_out_where_nothing_was_scored() -> None:
     done = spanreward(*SCORE, "-o", "-", given="")
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback" not in done.stderr
-
-
-def test_warnings_of_the_library_are_said_and_no_traceback(tmp_path: Path) -> None:
-    german = "Auf der alten Brücke stehen drei Männer mit ihren Hunden und sprechen miteinander."
-    row = json.dumps({"completion": german, "reference": german}) + "\n"
-    done = spanreward(*SCORE, "-o", tmp_path / "v.jsonl", given=row)
-    assert "reads English" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -81,12 +76,6 @@ def test_a_reader_that_leaves_ends_the_command_quietly() -> None:
     done = run(["bash", "-o", "pipefail", "-c", command], timeout=60, env=unbuffered)
     assert done.returncode in (0, 141)  # 0 where all was written before the reader left
     assert done.stderr == ""
-
-
-def test_alone_it_prints_its_help() -> None:
-    done = spanreward()
-    assert done.returncode == 0
-    assert "commands:" in done.stdout
 
 
 def test_ctrl_c_is_130_without_a_traceback(tmp_path: Path) -> None:

@@ -5,21 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from PIL import Image
 
 from tests.support.command import Done, spanreward
 from tests.support.files import write_lines
 from tests.support.tiny_models import save_llama, save_llava
+from tests.training.commands.test_train import train
 
 BLIND = "the judge match reads text only, and the metric shows it pictures"
-TRAINER = {"use_cpu": True, "bf16": False, "per_device_train_batch_size": 2, "num_generations": 2}
 HARMONIC, POSH = f"harmonic: {BLIND}", f"posh: {BLIND}"
 PICTURED = {"image": "a.png", "reference": "A dog."}
 DESCRIBED = {"context": "A dog."}
 COMMON = {"completion": "A dog.", "prompt": "What is it?", "mistakes": []}
 FILES = {"seen": (PICTURED, PICTURED), "mixed": (DESCRIBED, PICTURED), "described": (DESCRIBED,)}
 SCORE = "score {} --judge match --output out --input"
+DATA = {"source": "jsonl", "path": "seen.jsonl"}
+WORDS = {"metric": "posh", "judge": "match"}
 LOOKING = {"metric": "posh", "judge": "match", "options": {"evidence": "both"}}
 WATCHING = {"metric": "pairwise", "judge": "match", "options": {"anchor": "anchor"}}
 
@@ -48,7 +49,7 @@ def refused(done: Done, told: str) -> None:
         (f"{SCORE.format('posh')} seen.jsonl --set evidence=picture", POSH),
         ("labels spans seen.jsonl --set evidence=both", POSH),
         (
-            "compare a=seen.jsonl b=seen.jsonl --data seen.jsonl --metric harmonic --output new",
+            "compare a=seen.jsonl b=seen.jsonl --data seen.jsonl --metric harmonic --output out",
             f"spanreward compare: {HARMONIC}",
         ),
         ("criteria write seen.jsonl --judge match --output out", "criteria: the judge match"),
@@ -57,7 +58,6 @@ def refused(done: Done, told: str) -> None:
 def test_a_command_refuses(words: str, told: str) -> None:
     done = spanreward(*words.split())
     refused(done, told)
-    assert not Path("new/results.json").exists()
     assert ("evidence='context'" in done.err) == (POSH not in done.err)
 
 
@@ -91,49 +91,36 @@ def test_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     assert spanreward(*serve, "--set", "evidence=context").err == ""
 
 
-def recipe(**changes: Any) -> str:
-    save_llava(Path("policy"))
-    asked = {
-        "algorithm": "dapo",
-        "output": "out",
-        "policy": {"model": "policy"},
-        "data": {"source": "jsonl", "path": "seen.jsonl"},
-        "rewards": [{"metric": "harmonic", "judge": "match"}],
-        "trainer": {**TRAINER, "max_steps": 1},
-    }
-    Path("recipe.yaml").write_text(yaml.safe_dump({**asked, **changes}))
-    return "recipe.yaml"
+def trained(*options: str, **changes: Any) -> Done:
+    asked = {"data": DATA, "rewards": [{"metric": "harmonic", "judge": "match"}]}
+    return train(Path(), *options, **{**asked, **changes})
 
 
-@pytest.mark.parametrize("dry", [["--dry-run"], []])
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
         ({}, f"the data row 1: {HARMONIC}"),
         ({"rewards": [LOOKING]}, f"the data row 1: {POSH}"),
-        (
-            {"rewards": [{"metric": "posh", "judge": "match"}], "win_rate": WATCHING},
-            "pairwise: the judge match",
-        ),
+        ({"rewards": [WORDS], "win_rate": WATCHING}, "pairwise: the judge match"),
     ],
 )
-def test_train(changes: Any, told: str, dry: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_train(changes: Any, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("start_judges", "load_policy"):
         monkeypatch.setattr(f"spanreward.training.run.{name}", lambda *_: pytest.fail("started"))
-    refused(spanreward("train", recipe(**changes), *dry), told)
+    refused(trained(**changes), told)
+    assert not Path("run").exists()
 
 
-@pytest.mark.parametrize(("model", "code"), [("text", 1), ("policy", 0)])
-def test_a_dry_run_asks_a_local_model_by_its_files(model: str, code: int) -> None:
-    save_llama(Path("text"))
-    asked = {"metric": "harmonic", "judge": f"transformers:{Path(model).resolve()}"}
-    done = spanreward("train", recipe(rewards=[asked]), "--dry-run")
+@pytest.mark.parametrize(("save", "code"), [(save_llama, 1), (save_llava, 0)])
+def test_a_dry_run_asks_a_local_model_by_its_files(save: Any, code: int) -> None:
+    save(Path("model"))
+    asked = {"metric": "harmonic", "judge": f"transformers:{Path('model').resolve()}"}
+    done = trained("--dry-run", rewards=[asked])
     assert done.code == code, done.err
     assert ("reads text only" in done.err) == bool(code)
 
 
 def test_a_dry_run_says_what_only_reading_the_rows_tells() -> None:
-    path = recipe(data={"source": "hub", "id": "somebody/pictures"})
-    done = spanreward("train", path, "--dry-run")
+    done = trained("--dry-run", data={"source": "hub", "id": "somebody/pictures"})
     assert done.code == 0, done.err
     assert f"refuses: {HARMONIC}" in " ".join(done.out.split())

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from spanreward.training.data.load import load_data
-from spanreward.training.recipe import FilePart, JsonlPart, MixedPart
+from spanreward.training.recipe import FilePart
 from tests.support.data_parts import asked, learned
 
 ROWS = """
@@ -42,7 +42,7 @@ def own(name: str = "rows", **more: Any) -> FilePart:
     return FilePart(source=f"my_data.py:{name}", **more)
 
 
-def test_rows_to_judge() -> None:
+def test_rows_to_judge_and_to_learn() -> None:
     """A row that is left out takes its columns along; what a row lacks is None; no judge sees what
     SFT learns.
     """
@@ -55,11 +55,9 @@ def test_rows_to_judge() -> None:
     assert asked(own(options={"size": 5})) == ["Describe the picture.", "Which color?"]
     assert [image.size for image in dataset["image"]] == [(5, 5), (6, 4)]
     assert dataset[1]["image"].getpixel((0, 0)) == (0, 0, 255)
-
-
-def test_rows_to_learn() -> None:
-    """A row's `completion` goes before its references and the most frequent answer."""
+    # a row's `completion` goes before its references and the most frequent answer
     assert learned(own()) == ["A wall.", "A red wall.", "sky"]
+    assert len(load_data(own("endless", count=3))) == 3
 
 
 def test_keys_of_other_names() -> None:
@@ -69,18 +67,6 @@ def test_keys_of_other_names() -> None:
     assert "photo" not in row
     assert asked(data) == ["Say it."]
     assert learned(data) == ["One.", "Two."]
-
-
-def test_no_more_rows_are_asked_for_than_are_wanted() -> None:
-    assert len(load_data(own("endless", count=3))) == 3
-
-
-def test_a_part_of_a_mix(folder: Path) -> None:
-    (folder / "rows.jsonl").write_text('{"image": "blue.png", "reference": "Blue."}\n')
-    parts = [own(), JsonlPart(source="jsonl", path="rows.jsonl")]
-    dataset = load_data(MixedPart(source="mixed", parts=parts))
-    assert dataset["id"][:] == ["0/1", "0/3", "1/1"]
-    assert dataset["place"][:] == ["north", None, None]
 
 
 def test_missing_values_of_pandas(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -20,7 +20,7 @@ from spanreward.training.data.rows import prompt_for
 from spanreward.training.plan.dry_run import row_count
 from spanreward.training.recipe import JsonlPart, Recipe, RecipeError, check_recipe
 from spanreward.training.recipe_rewards import build_rewards
-from spanreward.training.run import build_trainer, run
+from spanreward.training.run import build_trainer
 from tests.support.data_parts import asked, jsonl, learned
 from tests.support.refused_data import refused
 from tests.support.tables import table
@@ -44,25 +44,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_questions_and_answers(folder: Path) -> None:
-    dataset = load_data(jsonl(folder, ASKED, VQA))
-    assert sorted(dataset.column_names) == ["answers", "id", "image", "prompt", "question"]
-    assert dataset["question"][:] == ["What color is it?", "Is it red?"]
-    assert dataset["answers"][:] == [ASKED["answers"], ["no"] * 10]
-
-
 def test_captions_and_questions_have_none_in_what_they_lack(folder: Path) -> None:
     boxed = {"image": "blue.png", "task": "reg", "bbox": [1, 2.5, 30, 20], "context": "A wall."}
-    dataset = load_data(jsonl(folder, CAPTION, ASKED, boxed))
-    columns = ["answers", "bbox", "context", "id", "image", "prompt", "question"]
-    assert sorted(dataset.column_names) == [*columns, "reference", "task"]
+    dataset = load_data(jsonl(folder, CAPTION, ASKED, VQA, boxed))
+    columns = "answers bbox context id image prompt question reference task"
+    assert " ".join(sorted(dataset.column_names)) == columns
     lacking = [{column for column, value in row.items() if value is None} for row in dataset]
-    assert lacking == [
-        {"question", "answers", "context", "bbox", "task"},
-        {"reference", "context", "bbox", "task"},
-        {"reference", "question", "answers"},
-    ]
-    assert dataset[2]["bbox"] == [1.0, 2.5, 30.0, 20.0]
+    asked = {"reference", "context", "bbox", "task"}
+    described = {"question", "answers", "context", "bbox", "task"}
+    assert lacking == [described, asked, asked, {"reference", "question", "answers"}]
+    assert dataset[3]["bbox"] == [1.0, 2.5, 30.0, 20.0]
+    assert dataset["question"][1:3] == ["What color is it?", "Is it red?"]
+    assert dataset["answers"][1:3] == [ASKED["answers"], ["no"] * 10]
 
 
 def test_every_column_can_have_another_name(folder: Path) -> None:
@@ -94,12 +87,6 @@ def test_a_question_is_put_in_once_and_as_it_is() -> None:
     assert prompt_for(hostile, "{question} / {other}") == f"{hostile} / {{other}}"
 
 
-def test_a_picture_alone_is_enough(folder: Path) -> None:
-    question = {"image": "blue.png", "question": "What is it?"}
-    dataset = load_data(jsonl(folder, {"image": "red.png"}, question))
-    assert sorted(dataset.column_names) == ["id", "image", "prompt", "question"]
-
-
 @pytest.mark.parametrize("empty", [None, [], [" "], ""])
 def test_rows_without_answers_or_a_reference_are_left_out_and_counted(
     folder: Path, empty: Any, caplog: pytest.LogCaptureFixture
@@ -111,9 +98,30 @@ def test_rows_without_answers_or_a_reference_are_left_out_and_counted(
     assert re.search("left out 2 rows .* kept 3", caplog.text)
 
 
-def test_sft_learns_every_reference_and_the_most_frequent_answer(folder: Path) -> None:
-    data = jsonl(folder, CAPTION, ASKED, {**VQA, "reference": "A blue wall."}, target="answers")
-    assert learned(data) == ["A red wall.", "A wall is red.", "red", "no"]
+ONE = {"prompt": "What is it?", "answers": ["dog", "a dog", "cat"]}
+TWO = {**ONE, "reference": ["A red dog.", "A dog."]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "target", "texts"),
+    [
+        ([CAPTION], None, ["A red wall.", "A wall is red."]),
+        ([CAPTION, ASKED, VQA], None, ["A red wall.", "A wall is red.", "red", "no"]),
+        ([GOOD, ONE | GOOD], "reference", ["A dog.", "A dog."]),
+        ([GOOD, {**ONE, "image": "a.png"}], "reference", ["A dog.", "dog"]),
+        ([ONE, TWO], "answers", ["dog", "dog"]),
+        ([ONE, TWO], "reference", ["dog", "A red dog.", "A dog."]),
+    ],
+)
+def test_sft_learns_every_reference_or_the_most_frequent_answer(
+    folder: Path, rows: Any, target: Any, texts: list[str]
+) -> None:
+    data = jsonl(folder, *rows, target=target)
+    assert learned(data) == texts
+    assert len(load_data(data)) == len(rows)
+
+
+def test_sft_asks_a_row_s_own_question(folder: Path) -> None:
     long_form = {"image": "red.png", "question": "What is it?", "reference": "It is a red wall."}
     (row,) = load_data(jsonl(folder, long_form), completions=True)
     said = [row[name][0]["content"] for name in ("prompt", "completion")]
@@ -124,12 +132,6 @@ def test_answers_are_counted_after_normalisation() -> None:
     assert most_frequent(["2", "Dogs.", "a dog", "The dog", "two", "Dog"]) == "a dog"
     assert most_frequent(["b", "a"]) == "b"
     assert most_frequent(["?", "?", "!"]) == "?"
-
-
-def test_a_file_may_begin_with_a_byte_order_mark(folder: Path) -> None:
-    path = folder / "rows.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" + 2 * (json.dumps(CAPTION).encode() + b"\n"))
-    assert len(load_data(JsonlPart(source="jsonl", path=str(path)))) == 2
 
 
 def test_a_placeholder_of_the_picture_is_not_asked_twice(folder: Path) -> None:
@@ -171,46 +173,32 @@ def test_a_recipe_reads_pictures_in_parquet(folder: Path) -> None:
     assert "cannot be read" in said
 
 
-def test_jsonl_rows(folder: Path) -> None:
+def test_rows_are_numbered_and_have_their_pictures(folder: Path) -> None:
     cats = {"image": "b.png", "reference": ["A cat.", "A red cat."]}
-    data = jsonl(folder, {**GOOD, "more": 1}, cats)
-    dataset = load_data(data)
+    dataset = load_data(jsonl(folder, {**GOOD, "more": 1}, "", " ", cats))
     assert sorted(dataset.column_names) == ["id", "image", "prompt", "reference"]
     assert dataset["id"][:] == ["1", "2"]
     assert dataset["reference"][:] == [["A dog."], ["A cat.", "A red cat."]]
     pictures = [Image.open(folder / name).tobytes() for name in ("a.png", "b.png")]
     assert [row["image"].tobytes() for row in dataset] == pictures
-    assert learned(data) == ["A dog.", "A cat.", "A red cat."]
 
 
-def test_jsonl_columns_prompt_and_count(folder: Path) -> None:
-    record = {"file": "a.png", "captions": ["A dog."]}
-    columns: Any = {"image": "file", "reference": "captions"}
-    fields = {"columns": columns, "prompt": "What is it?", "count": 2}
-    dataset = load_data(jsonl(folder, record, record, "not read any more", **fields))
-    assert dataset["reference"][:] == [["A dog."], ["A dog."]]
-    assert dataset[0]["prompt"] == [{"role": "user", "content": "What is it?"}]
-
-
-def test_pictures_lie_beside_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = jsonl(folder, {"image": "a.png", "reference": "A dog."})
-    monkeypatch.chdir("/")
-    assert load_data(data)[0]["image"].size == (32, 32)
-
-
-def test_count_counts_the_rows_that_are_kept(folder: Path) -> None:
+def test_count_counts_the_rows_that_are_kept_and_reads_no_further(folder: Path) -> None:
     rows = [{**GOOD, "reference": text} for text in (None, "A dog.", "A cat.", "x")]
-    assert load_data(jsonl(folder, *rows, count=2))["reference"][:] == [["A dog."], ["A cat."]]
+    fields: Any = {"count": 2, "columns": {"image": "image"}}
+    dataset = load_data(jsonl(folder, *rows, "not read any more", **fields))
+    assert dataset["reference"][:] == [["A dog."], ["A cat."]]
 
 
-def test_blank_lines_are_no_rows(folder: Path) -> None:
-    assert load_data(jsonl(folder, GOOD, "", " ", GOOD))["id"][:] == ["1", "2"]
-
-
-def test_pictures_elsewhere_are_taken(folder: Path) -> None:
+def test_pictures_lie_beside_the_file_or_elsewhere(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "rows").mkdir()
-    rows = [{"image": name, "reference": "A dog."} for name in ("../a.png", str(folder / "b.png"))]
-    assert len(load_data(jsonl(folder / "rows", *rows))) == 2
+    Image.new("RGB", (8, 8)).save(folder / "rows" / "c.png")
+    names = ("c.png", "../a.png", str(folder / "b.png"))
+    data = jsonl(folder / "rows", *({"image": name, "reference": "A dog."} for name in names))
+    monkeypatch.chdir("/")
+    assert [image.size[0] for image in load_data(data)["image"]] == [8, 32, 32]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -230,18 +218,10 @@ def test_a_mutated_picture_is_one_sentence_or_a_picture(folder: Path, seed: int)
 
 
 def test_no_address_is_fetched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_network(*arguments: Any, **options: Any) -> None:
-        raise AssertionError("a connection was opened")
-
-    monkeypatch.setattr("socket.socket.connect", no_network)
-    monkeypatch.setattr("socket.getaddrinfo", no_network)
+    for name in ("socket.socket.connect", "socket.getaddrinfo"):
+        monkeypatch.setattr(name, lambda *_, **__: pytest.fail("a connection was opened"))
     record = {**GOOD, "image": "https://example.org/a.png"}
     assert "'https://example.org/a.png' is a URL" in refused(jsonl(folder, record))
-
-
-def test_a_column_that_is_not_renamed_has_its_own_name(folder: Path) -> None:
-    data = jsonl(folder, GOOD, columns={"image": "image"})
-    assert load_data(data)["reference"][:] == [["A dog."]]
 
 
 def test_line_separators_inside_a_text(folder: Path) -> None:
@@ -266,66 +246,17 @@ def test_a_policy_sees_a_picture_as_judges_do(tmp_path: Path) -> None:
     assert [image.tobytes() for image in seen] == shown
 
 
-BOTH = {"image": "a.png", "question": "What is it?", "answers": ["dog", "a dog", "cat"]}
-
-
-def test_a_row_with_answers_and_a_reference_needs_a_target(folder: Path) -> None:
-    rows = GOOD, {**BOTH, "reference": ["A red dog.", "A dog."]}
-    assert "set data.target" in refused(jsonl(folder, *rows), completions=True)
-    assert learned(jsonl(folder, *rows, target="answers")) == ["A dog.", "dog"]
-    of_references = learned(jsonl(folder, *rows, target="reference"))
-    assert of_references == ["A dog.", "A red dog.", "A dog."]
-    assert len(load_data(jsonl(folder, *rows))) == 2
-
-
-@pytest.mark.parametrize("target", [None, "answers", "reference"])
-def test_a_row_with_one_of_them_has_it_as_its_target(folder: Path, target: Any) -> None:
-    assert learned(jsonl(folder, GOOD, BOTH, target=target)) == ["A dog.", "dog"]
-
-
-def test_answers_are_learned_without_a_question_too(folder: Path) -> None:
-    assert learned(jsonl(folder, {"prompt": "What is it?", "answers": ["dog"]})) == ["dog"]
-
-
 def test_rows_that_sft_leaves_out(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = jsonl(folder, GOOD, {"image": "a.png", "context": "A dog on grass."}, GOOD)
     assert learned(data) == ["A dog.", "A dog."]
     assert re.search("left out 1 rows .* SFT .* kept 2", caplog.text)
 
 
-def recipe(folder: Path, metric: str, data: JsonlPart, **options: Any) -> Recipe:
-    trainer = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1}
-    trainer |= {"per_device_train_batch_size": 8, "num_generations": 4}
-    trainer |= {"max_completion_length": 8, "report_to": "none"}
-    fields: dict[str, Any] = {
-        "algorithm": "dapo",
-        "output": str(folder / "out"),
-        "policy": {"model": TINY},
-    }
-    fields |= {"rewards": [{"metric": metric, "judge": WORDS, "options": options}]}
+def recipe(folder: Path, metric: str, data: JsonlPart) -> Recipe:
+    trainer = {"use_cpu": True, "bf16": False, "report_to": "none", "num_generations": 4}
+    fields: dict[str, Any] = {"algorithm": "dapo", "output": str(folder / "out")}
+    fields |= {"policy": {"model": TINY}, "rewards": [{"metric": metric, "judge": WORDS}]}
     return check_recipe({**fields, "data": data.model_dump(), "trainer": trainer})
-
-
-CONTEXT: dict[str, Any] = {"image": "red.png", "context": "A red wall."}
-
-
-@pytest.mark.parametrize(
-    ("metric", "rows", "options", "part"),
-    [
-        ("lave", [ASKED, VQA] * 4, {}, "lave/score"),
-        ("harmonic", [CONTEXT] * 8, {"evidence": "context", "spans": "none"}, "harmonic/overall"),
-    ],
-)
-def test_two_steps(folder: Path, metric: str, rows: Any, options: Any, part: str) -> None:
-    """Of questions, and of captions with context and no reference."""
-    data = jsonl(folder, *rows, prompt="In a word: {question}")
-    output = run(recipe(folder, metric, data, **options))
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()][:2]
-    assert [line["step"] for line in lines] == [1, 2]
-    for line in lines:
-        assert part in line
-        assert line["judge/failed_fraction"] == 0
-        assert line["judge/questions"] > 0
 
 
 def test_the_policy_sees_the_question(folder: Path) -> None:
@@ -340,16 +271,7 @@ def test_the_policy_sees_the_question(folder: Path) -> None:
     assert first != second
 
 
-@pytest.mark.parametrize(
-    ("metric", "record", "missing"),
-    [
-        ("lave", CAPTION, "'question'"),
-        ("posh", ASKED, "'reference'"),
-        ("posh", {**CAPTION, "reference": None}, None),
-    ],
-)
-def test_a_rewards_missing_column(folder: Path, metric: str, record: Any, missing: Any) -> None:
-    told = recipe(folder, metric, jsonl(folder, record, record))
-    said = rf"^{metric} needs .* {missing}, .*data\.columns" if missing else "no row with something"
-    with pytest.raises(RecipeError, match=said):
-        build_trainer(told, build_rewards(told.rewards))
+def test_a_reward_s_missing_column_is_named(folder: Path) -> None:
+    asks = recipe(folder, "lave", jsonl(folder, CAPTION, CAPTION))
+    with pytest.raises(RecipeError, match=r"^lave needs .* 'question', .*data\.columns"):
+        build_trainer(asks, build_rewards(asks.rewards))

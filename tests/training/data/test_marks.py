@@ -108,25 +108,21 @@ def test_the_forms_of_tools_in_json_and_in_a_cell(tmp_path: Path, form: Any) -> 
         (HERON, (2,), "'mistakes' must hold spans"),
         (HERON, (2, "7"), "'mistakes' must hold spans"),
         (HERON, (4, 7, "een"), None),
+        (HERON, {"value": {"choices": ["bad"]}}, "'mistakes' must hold spans"),
     ],
 )
 def test_the_words_that_a_tool_says_decide(text: str, mark: Any, told: str | None) -> None:
-    span = dict(zip(("start", "end", "text"), mark, strict=False))
+    span = mark
+    if isinstance(mark, tuple):
+        span = dict(zip(("start", "end", "text"), mark, strict=False))
     with pytest.raises(ValueError, match=told) if told else nullcontext():
         assert mark_places([span], "mistakes", text) == ((4, 7),)
 
 
-def test_a_tools_choice_is_no_span() -> None:
-    with pytest.raises(ValueError, match="'mistakes' must hold spans"):
-        mark_places([{"value": {"choices": ["bad"]}}], "mistakes", HERON)
-
-
-ROW: dict[str, Any] = {"id": 7, "completion": "A red cat.", "reference": ["A blue cat.", "A cat."]}
-ROW["mistakes"] = [[2, 5], "cat"]
-
-
 def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
-    ((sample, mistakes),) = read_marked(a_file(tmp_path, {**ROW, "place": "north"}))
+    one = {"id": 7, "completion": "A red cat.", "reference": ["A blue cat.", "A cat."]}
+    one |= {"mistakes": [[2, 5], "cat"], "place": "north"}
+    ((sample, mistakes),) = read_marked(a_file(tmp_path, one))
     assert mistakes == ((2, 5), (6, 9))
     assert (sample.completion, sample.references) == ("A red cat.", ("A blue cat.", "A cat."))
     assert (sample.id, sample.columns["place"]) == ("7", "north")
@@ -134,10 +130,8 @@ def test_mistakes_are_characters_or_words(tmp_path: Path) -> None:
 
 def test_a_word_is_a_whole_word_and_says_which(tmp_path: Path) -> None:
     text = "A redder red cat, a red dog's bed."
-    row: dict[str, Any] = {"completion": text, "reference": "A cat."}
-    row["mistakes"] = [["red", 2], "cat,", "red dog", "bed"]
-    ((_, mistakes),) = read_marked(a_file(tmp_path, row))
-    assert [text[start:end] for start, end in mistakes] == ["red", "cat,", "red dog", "bed"]
-    assert mistakes[0] == (20, 23)
-    written = {**row, "mistakes": json.dumps(row["mistakes"])}  # as CSV has it
-    assert read_marked(a_file(tmp_path, written))[0][1] == mistakes
+    marks = [["red", 2], "cat,", "red dog", "bed"]
+    for given in (marks, json.dumps(marks)):  # as CSV has it
+        ((_, mistakes),) = read_marked(a_file(tmp_path, row(text, given)))
+        assert [text[start:end] for start, end in mistakes] == ["red", "cat,", "red dog", "bed"]
+        assert mistakes[0] == (20, 23)

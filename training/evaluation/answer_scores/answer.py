@@ -28,7 +28,8 @@ class JudgedAnswer:
         verdict: the verdict of the reward that `judge` names. A page shows this verdict.
         scores: the score by each metric, such as {"posh_f1": 0.6}. A score is None if a judge
             failed.
-        judge: the name of the reward that gave `verdict`, such as "posh".
+        judge: the name of the reward that gave `verdict`, such as "posh". It is not the name of a
+            judge such as "match": completions.jsonl has the reward's name under the key "judge".
         samples: the single answers if the model wrote several to the prompt, else (). `scores` then
             holds means over the samples (several.py). `text` and `verdict` are those of the first
             sample.
@@ -64,11 +65,11 @@ def judged_answer(
         verdicts: one verdict per reward, in the order of `rewards`.
         max_tokens: the most tokens that the model could write.
     """
-    judged = list(zip(rewards, verdicts, strict=True))
+    # A reward that cannot apply, such as LAVE on a row without a question, gets no entry. An entry
+    # of None would count as a failed judgment.
     by_judge = []
     without_judge = []
-    for reward, verdict in judged:
-        # no entry, not None, for a reward that cannot apply: LAVE on a row without a question
+    for reward, verdict in zip(rewards, verdicts, strict=True):
         if verdict.status is Status.NOT_APPLICABLE:
             continue
         if reward.judges:
@@ -77,18 +78,25 @@ def judged_answer(
             without_judge.append((reward, verdict))
     # the order of these steps is the order of the columns in tables
     scores = main_scores(without_judge)
-    # `vqa_accuracy` raises ValueError for three or fewer people's answers
-    if len(sample.answers) > AGREEING_PEOPLE:
-        question = sample.question or ""
-        scores["vqa_accuracy"] = vqa_accuracy(
-            sample.completion, sample.answers, question, sample.columns
-        )
+    scores |= people_scores(sample)
     scores |= main_scores(by_judge)
     scores |= scores_without_reward(sample, length, max_tokens)
     # if no reward applies, the page shows the first reward's verdict, whose note has the reason
-    candidates = [*by_judge, *without_judge, *judged]
+    candidates = [*by_judge, *without_judge, (rewards[0], verdicts[0])]
     page_reward, page_verdict = candidates[0]
     return JudgedAnswer(sample.completion, page_verdict, scores, judge=page_reward.__name__)
+
+
+def people_scores(sample: Sample) -> Scores:
+    """Returns {"vqa_accuracy": score} if enough people have answered the row's question, else {}.
+
+    `vqa_accuracy` raises ValueError for AGREEING_PEOPLE or fewer answers.
+    """
+    if len(sample.answers) <= AGREEING_PEOPLE:
+        return {}
+    question = sample.question or ""
+    accuracy = vqa_accuracy(sample.completion, sample.answers, question, sample.columns)
+    return {"vqa_accuracy": accuracy}
 
 
 def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
@@ -102,7 +110,8 @@ def main_scores(judged: Iterable[tuple[Reward, Verdict]]) -> Scores:
     for reward, verdict in judged:
         name = reward.__name__
         for part in reward.main_parts:
-            # a failed verdict gives None for every part; a verdict with a score may lack a part
+            # A failed verdict has no parts, and gives None for every part. A verdict with a score
+            # may lack a part that does not apply to the text, and then has no entry for the part.
             if verdict.score is None or part in verdict.parts:
                 scores[f"{name}_{part}"] = verdict.parts.get(part)
         if not reward.main_parts:

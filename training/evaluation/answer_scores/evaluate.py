@@ -17,7 +17,7 @@ import numpy as np
 from rich.progress import track
 
 from spanreward.rewards.base.terminal import Terminal
-from spanreward.rewards.base.verdict import Verdict
+from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.reward.viewers import check_seen
 from spanreward.rewards.rows.fingerprint import row_fingerprint, short_digest
@@ -57,7 +57,9 @@ class Evaluation:
     answers: AnswersOfSides
 
 
-def evaluate_sides(setup: Setup, answers_folder: Path) -> Evaluation:
+def evaluate_sides(
+    setup: Setup, answers_folder: Path, in_files: Mapping[str, WrittenRuns] | None = None
+) -> Evaluation:
     """Returns the answers of every run of every side to all prompts, with the scores by all
     metrics.
 
@@ -69,13 +71,14 @@ def evaluate_sides(setup: Setup, answers_folder: Path) -> Evaluation:
     because a file holds no tokens.
 
     answers_folder: keeps the answers of policies. A second comparison of the same policies on the
-    same prompts reads the answers from this folder and samples nothing. Raises ValueError for
-    rewards that do not fit the rows (`check_rewards`), and for a file of answers that cannot be
-    used.
+    same prompts reads the answers from this folder and samples nothing. in_files: the result of
+    `answers_in_files`, if the caller has already called `check_rewards` and `answers_in_files`.
+    With None, both are called here. Raises the errors of both.
     """
-    # the rewards are checked before the sampling, because sampling may take hours
-    check_rewards(setup.rewards, setup.prompts.rows)
-    written_by_run = write_all(setup, answers_folder)
+    if in_files is None:
+        check_rewards(setup.rewards, setup.prompts.rows)
+        in_files = answers_in_files(setup)
+    written_by_run = {**in_files, **sampled_answers(setup, answers_folder)}
     best_of = metrics_with_a_best(setup.rewards, written_by_run.values())
     # judge each run once, even if its side repeats the run for several seeds
     judged_by_run = {}
@@ -137,32 +140,45 @@ def check_rewards(rewards: Sequence[Reward], rows: Sequence[Mapping[str, Any]]) 
         check_seen(reward, map(row_sample, rows))
 
 
-def write_all(setup: Setup, answers_folder: Path) -> dict[str, WrittenRuns]:
-    """Returns the answers of every run to all prompts, by the run's folder, id or file.
+def answers_in_files(setup: Setup) -> dict[str, WrittenRuns]:
+    """Returns the answers of every run that is a file of answers, by the file's path: a list for
+    each prompt, with (text, None) of each sample.
 
-    The answers of a run are a list for each prompt, with (text, number of tokens) of each sample.
-    Policies are sampled here, and files of answers are read.
-
-    answers_folder: keeps the sampled answers for a later comparison.
+    Raises ValueError for a file that cannot be used. So call this before a policy is sampled, which
+    may take hours, and before an output is written.
     """
-    rows = setup.prompts.rows
-    # `sides` may repeat a single run for every seed of the other sides; here it counts once
-    runs = dict.fromkeys(chain(*setup.sides.values()))
-    # files come first: a file that cannot be used raises before hours of sampling
-    files_first = sorted(runs, key=is_table, reverse=True)
     written: dict[str, WrittenRuns] = {}
-    for run in track(files_first, "checkpoints", console=Terminal(stderr=True)):
+    for run in runs_once(setup):
         if is_table(run):
-            samples = read_samples(run, rows)
+            samples = read_samples(run, setup.prompts.rows)
             written[run] = list(map(without_length, samples))
-        else:
-            texts, lengths = kept_completions(
-                run, rows, setup.max_tokens, answers_folder, setup.reasoning_end
-            )
-            # decoding is greedy: one answer a prompt
-            answers = zip(texts, lengths, strict=True)
-            written[run] = [[answer] for answer in answers]
     return written
+
+
+def sampled_answers(setup: Setup, answers_folder: Path) -> dict[str, WrittenRuns]:
+    """Returns the answers of every run that is a policy, by the run's folder or id: a list for each
+    prompt, with (text, number of tokens) of the one answer.
+
+    answers_folder: keeps the answers for a later comparison.
+    """
+    policies = [run for run in runs_once(setup) if not is_table(run)]
+    written: dict[str, WrittenRuns] = {}
+    console = Terminal(stderr=True)
+    for run in track(policies, "checkpoints", console=console, disable=not policies):
+        texts, lengths = kept_completions(
+            run, setup.prompts.rows, setup.max_tokens, answers_folder, setup.reasoning_end
+        )
+        # decoding is greedy: one answer a prompt
+        answers = zip(texts, lengths, strict=True)
+        written[run] = [[answer] for answer in answers]
+    return written
+
+
+def runs_once(setup: Setup) -> list[str]:
+    """Returns the runs of all sides, each once: `sides` may repeat a single run of a side for every
+    seed of the other sides.
+    """
+    return list(dict.fromkeys(chain(*setup.sides.values())))
 
 
 def without_length(texts: Sequence[str]) -> list[_CountedText]:
@@ -216,30 +232,31 @@ def judge_run(
 def judge_once(written: Sequence[_CountedText], setup: Setup) -> list[JudgedAnswer]:
     """Returns the judged answers to all prompts, for one completion per prompt.
 
-    The rewards judge BATCH_ROWS completions at a time, because a judge's deadline is for one batch.
     written: the completion for each prompt, with its number of tokens.
     """
-    rewards = setup.rewards
     samples = []
-    lengths = []
-    for row, answer in zip(setup.prompts.rows, written, strict=True):
-        text, length = answer
+    for row, (text, _) in zip(setup.prompts.rows, written, strict=True):
         samples.append(row_sample(row, text))
-        lengths.append(length)
-    verdicts_of_rewards = []  # one list per reward, in the order of `samples`
-    for reward in rewards:
-        reward_verdicts: list[Verdict] = []
-        for start in range(0, len(samples), BATCH_ROWS):
-            batch = samples[start : start + BATCH_ROWS]
-            reward_verdicts += reward.judge_samples(batch)
-        verdicts_of_rewards.append(reward_verdicts)
+    verdicts_of_rewards = []  # a list for each reward, with a verdict for each sample
+    for reward in setup.rewards:
+        verdicts_of_rewards.append(judge_in_batches(reward, samples))
     # turn a list of verdicts for each reward into a tuple of verdicts for each sample
     verdicts_of_samples = zip(*verdicts_of_rewards, strict=True)
     answers = []
-    judged = zip(samples, lengths, verdicts_of_samples, strict=True)
-    for sample, length, verdicts in judged:
-        answers.append(judged_answer(sample, length, rewards, verdicts, setup.max_tokens))
+    for sample, (_, length), verdicts in zip(samples, written, verdicts_of_samples, strict=True):
+        answer = judged_answer(sample, length, setup.rewards, verdicts, setup.max_tokens)
+        answers.append(answer)
     return answers
+
+
+def judge_in_batches(reward: Reward, samples: Sequence[Sample]) -> list[Verdict]:
+    """Returns the reward's verdict on each sample. BATCH_ROWS samples are judged at a time, because
+    a judge's deadline is for one batch.
+    """
+    verdicts: list[Verdict] = []
+    for start in range(0, len(samples), BATCH_ROWS):
+        verdicts += reward.judge_samples(samples[start : start + BATCH_ROWS])
+    return verdicts
 
 
 def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
@@ -249,13 +266,7 @@ def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
     both of shape (runs, prompts). A score is NaN if the judge failed, or if the metric does not
     apply to the prompt.
     """
-    # the metrics of all sides, because a metric may apply to the answers of one side only
-    names: dict[str, None] = {}  # in order of appearance
-    for runs in answers.values():
-        for answer in chain(*runs):
-            names.update(dict.fromkeys(answer.scores))
-    metrics = [name for name in names if name not in LAST_METRICS]
-    metrics += [name for name in LAST_METRICS if name in names]
+    metrics = _metrics_in_table_order(answers)
     scores: dict[str, dict[str, np.ndarray]] = {}
     failed: dict[str, dict[str, np.ndarray]] = {}
     for side, runs in answers.items():
@@ -273,3 +284,16 @@ def tabulate_scores(answers: AnswersOfSides) -> Evaluation:
             scores[side][metric] = np.array(table, dtype=float)
             failed[side][metric] = np.array(failures)
     return Evaluation(scores, failed, answers)
+
+
+def _metrics_in_table_order(answers: AnswersOfSides) -> list[str]:
+    """Returns the metrics of all answers, LAST_METRICS last. A metric may apply to the answers of
+    one side only.
+    """
+    names: dict[str, None] = {}  # in order of appearance
+    for runs in answers.values():
+        for answer in chain(*runs):
+            names.update(dict.fromkeys(answer.scores))
+    metrics = [name for name in names if name not in LAST_METRICS]
+    metrics += [name for name in LAST_METRICS if name in names]
+    return metrics

@@ -76,18 +76,9 @@ METRICS_WITHOUT_JUDGE = {  # `by` names the text that an answer is compared with
 def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
     """Returns the metrics with these names, each with its kind.
 
-    names: such as "posh_f1". The recipe in a run's folder has the rewards that the run was trained
-    on. `setup.learned` has these rewards if no folder holds a recipe.
+    A metric's kind says whether a model was trained on it (`kind_of`). names: such as "posh_f1".
     """
-    sides_with_recipe = 0
-    for runs in setup.sides.values():
-        if any(recipe_of(run) for run in runs):
-            sides_with_recipe += 1
-    trained = metric_judge_pairs(setup.learned)
-    if sides_with_recipe:
-        trained = trained_on(setup.sides)
-    # `learned` has the rewards of sides without a recipe in their folders
-    training_known = sides_with_recipe == len(setup.sides) or bool(setup.learned)
+    trained, training_known = _training_of_sides(setup)
     metrics = dict(METRICS_WITHOUT_JUDGE)
     for reward, part in zip(setup.rewards, setup.parts, strict=True):
         kind = kind_of(reward, part, trained, training_known)
@@ -103,6 +94,25 @@ def metrics_of(setup: Setup, names: Iterable[str]) -> dict[str, Metric]:
             # the verdict is by the mean of the samples, so the best sample is no main metric
             metrics[f"{name}{BEST_ENDING}"] = Metric(kind, by_best, main=False)
     return {name: metrics[name] for name in names}
+
+
+def _training_of_sides(setup: Setup) -> tuple[set[tuple[str, str]], bool]:
+    """Returns the metrics and judges that the sides were trained on, such as {("posh", "match")},
+    and whether the training of every side is known.
+
+    If some run's folder has a recipe, the metrics and judges are those of the folders' recipes.
+    Otherwise they are those of `setup.learned`, the rewards of the recipe on the command line.
+    """
+    sides_with_recipe = 0
+    for runs in setup.sides.values():
+        if any(recipe_of(run) for run in runs):
+            sides_with_recipe += 1
+    trained = metric_judge_pairs(setup.learned)
+    if sides_with_recipe:
+        trained = trained_on(setup.sides)
+    # with a recipe on the command line, the sides without a recipe in their folders count as known
+    training_known = sides_with_recipe == len(setup.sides) or bool(setup.learned)
+    return trained, training_known
 
 
 def kind_of(

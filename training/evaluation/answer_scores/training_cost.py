@@ -97,38 +97,32 @@ def training_of(run: str) -> dict[str, Any]:
     impossible numbers.
     """
     recipe = recipe_of(run)
-    versions_file = Path(run) / "versions.json"
     if not recipe:
         return {}
     versions = {}
+    versions_file = Path(run) / "versions.json"
     if versions_file.is_file():
         versions = json.loads(versions_file.read_text("utf-8"))
     logged = logged_figures(Path(run) / "metrics.jsonl")
-    tokens = None
-    if "num_tokens" in logged.counts:
-        tokens = int(logged.counts["num_tokens"])
-    hours = None
+    tokens = logged.counts.get("num_tokens")
+    seconds = logged.counts.get("train_runtime")
     # the log of a resumed run covers its last part only
-    if "train_runtime" in logged.counts and not versions.get("resumed"):
-        hours = logged.counts["train_runtime"] / 3600
+    if versions.get("resumed"):
+        seconds = None
     policy = recipe.get("policy") or {}
     facts = {
         "algorithm": recipe.get("algorithm"),
         "from": policy.get("model"),
         "steps": logged.counts.get("step"),
-        "tokens": tokens,
-        "hours": hours,
+        "tokens": None if tokens is None else int(tokens),
+        "hours": None if seconds is None else seconds / 3600,
         "seconds": logged.seconds or None,
         "win_rate": logged.win_rates or None,
         "processes": versions.get("processes"),
         "machine": versions.get("machine"),
     }
     # leave out unknown figures
-    present = {}
-    for key, value in facts.items():
-        if value is not None:
-            present[key] = value
-    return present
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 def logged_figures(log: Path) -> LoggedFigures:

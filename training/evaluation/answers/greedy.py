@@ -91,8 +91,8 @@ def answers_fingerprint(
     sha = hashlib.sha256(repr(decided_by).encode())
     for row in rows:
         sha.update(repr(row["prompt"]).encode())
-        if row.get("image") is not None:
-            image = row["image"]
+        image = row.get("image")
+        if image is not None:
             # the size too, because pictures of 2 x 3 and 3 x 2 pixels may have equal bytes
             sha.update(repr(image.size).encode())
             sha.update(image.convert("RGB").tobytes())
@@ -107,20 +107,19 @@ def version_of(path: str) -> list[Any]:
     model. A model of the hub gives its commit in the local cache. A file of answers gives a hash of
     its bytes.
     """
-    if Path(path).is_file():
+    if Path(path).is_file():  # a file of answers
         return [path, short_digest("", Path(path).read_bytes())]
-    folder = Path(path)
-    base = base_of(path)
-    if not folder.is_dir():  # a model of the hub
+    if not Path(path).is_dir():  # a model of the hub
         # the path of the file in the local cache contains the commit
         cached_config = try_to_load_from_cache(path, "config.json")
         return [path, str(cached_config)]
     version: list[Any] = [path]
-    for file in sorted(folder.iterdir()):
+    for file in sorted(Path(path).iterdir()):
         if file.is_file() and file.suffix in DECISIVE_SUFFIXES:
             # sizes and times, because hashing gigabytes of weights takes minutes
             state = file.stat()
             version.append((file.name, state.st_size, state.st_mtime_ns))
+    base = base_of(path)
     if base != path:  # the folder has an adapter of this base model
         version += version_of(base)
     return version
@@ -172,7 +171,8 @@ def answers_by_vllm(
     memory: float | None = MEMORY_SHARE,
     dtype: str = "bfloat16",
 ) -> tuple[list[str], list[int]]:
-    """Returns what `greedy_completions` returns, sampled by the judges' vLLM engine.
+    """Returns the policy's greedy answer to each row, and the number of tokens of each answer, as
+    `greedy_completions` does. The judges' vLLM engine samples the answers.
 
     The engine's process ends before the function returns, so that the judges have the GPU's memory.
     rows: each with `prompt`, `image` and `id`. reasoning_end: the tag that ends the reasoning, such
@@ -189,8 +189,8 @@ def answers_by_vllm(
     for row in rows:
         images = (row["image"],) if row.get("image") else ()
         questions.append(Question(row["prompt"], images))
-    # `closing` ends the engine first: at the end of `with policy` it would fall asleep, which
-    # copies its weights into main memory
+    # At the end of this `with`, `closing` comes first and ends the engine. Then `policy` has no
+    # running engine to put to sleep, which would copy the weights into main memory.
     with policy, closing([policy]):
         answers = policy.write_ids(questions, max_tokens)
     for row, answer in zip(rows, answers, strict=True):
@@ -217,32 +217,39 @@ def continue_prompts(
     the tag that ends the reasoning, such as "</think>"; the texts leave out the reasoning. None for
     a policy that does not reason.
     """
-    tokenizer = tokenizer_of(processor)
     written: list[list[int]] = []
     for begin in range(0, len(rows), batch_size):
-        batch = rows[begin : begin + batch_size]
-        conversations = []
-        for row in batch:
-            conversations.append(with_picture(row["prompt"], row.get("image")))
-        inputs: Any = processor.apply_chat_template(
-            conversations,
-            add_generation_prompt=True,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-            **left_padding(processor),
-        )
-        inputs = inputs.to(model.device)
-        for name, value in list(inputs.items()):
-            # the processor makes pixels of float32
-            if value.is_floating_point():
-                inputs[name] = value.to(model.dtype)
+        inputs = model_inputs(model, processor, rows[begin : begin + batch_size])
         ids: torch.Tensor
         ids = model.generate(**inputs, max_new_tokens=max_tokens, do_sample=False)
         # prompts are padded on the left, so all answers begin in one column
         prompt_tokens = inputs["input_ids"].shape[1]
         written += ids[:, prompt_tokens:].tolist()
-    return in_text(tokenizer, written, reasoning_end)
+    return in_text(tokenizer_of(processor), written, reasoning_end)
+
+
+def model_inputs(model: Any, processor: Any, batch: Sequence[Mapping[str, Any]]) -> Any:
+    """Returns the inputs of the model for the rows of a batch: the token ids of the prompts, padded
+    on the left, and the pixels of the pictures, on the model's device.
+
+    processor: a VLM's processor, or a tokenizer if no row has a picture. batch: rows, each with a
+    `prompt` of messages and an `image` or None.
+    """
+    conversations = [with_picture(row["prompt"], row.get("image")) for row in batch]
+    inputs: Any = processor.apply_chat_template(
+        conversations,
+        add_generation_prompt=True,
+        tokenize=True,
+        return_dict=True,
+        return_tensors="pt",
+        **left_padding(processor),
+    )
+    inputs = inputs.to(model.device)
+    for name, value in list(inputs.items()):
+        # the processor makes pixels of float32
+        if value.is_floating_point():
+            inputs[name] = value.to(model.dtype)
+    return inputs
 
 
 def in_text(

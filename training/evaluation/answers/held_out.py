@@ -28,18 +28,20 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     if recipe.validation_data is not None:
         return recipe.validation_data, []
     data = recipe.data
-    trained = [rows_of(part) for part in as_written.data.parts]
+    trained = [names_of_block(part) for part in as_written.data.parts]
     chosen: list[JsonlPart | HubPart | FilePart] = []
     warnings = []
     for part in data.parts:
         # A block without training rows stays as it is: the user has chosen it on the command line,
         # such as by data.split=val.
-        if rows_of(part) in trained:
-            part = with_held_out_split(part)
-        chosen.append(part)
-        rows = rows_of(part)
-        if rows in trained:  # no other split was found
-            where = " ".join(filter(None, rows))
+        if names_of_block(part) not in trained:
+            chosen.append(part)
+            continue
+        held_out_part = with_held_out_split(part)
+        chosen.append(held_out_part)
+        held_out_names = names_of_block(held_out_part)
+        if held_out_names in trained:  # no other split was found
+            where = " ".join(filter(None, held_out_names))
             warnings.append(
                 f"compared on rows that the recipe trains on ({where}), as "
                 "no validation or test split is known: name others with --set "
@@ -50,8 +52,9 @@ def held_out_data(recipe: Recipe, as_written: Recipe) -> tuple[DataPart, list[st
     return chosen[0], warnings
 
 
-def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
-    """Returns texts that name the rows of a data block. The number of rows does not count.
+def names_of_block(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
+    """Returns the names by which two data blocks are compared. Blocks with equal names have the
+    same rows, or the first rows of the same rows.
 
     A hub dataset gives its id, subset and split, such as ("amitha/docent", "", "train"). A JSONL
     file gives its path. A function of a Python file gives its name and options.
@@ -59,12 +62,12 @@ def rows_of(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
     if isinstance(part, HubPart):
         return part.id, part.subset or "", part.split
     if isinstance(part, FilePart):
-        rows = [part.source]
+        names = [part.source]
         for name, value in sorted(part.options.items()):
             # the first 100 rows of a function are among its first 1,000
             if name != "count":
-                rows.append(f"{name}={value}")
-        return tuple(rows)
+                names.append(f"{name}={value}")
+        return tuple(names)
     return (part.path,)
 
 

@@ -14,7 +14,12 @@ from spanreward.rewards.files.json_lines import checked_encodable
 from spanreward.rewards.rows.columns import picture_key
 from spanreward.rewards.rows.pictures import DECODED_PIXELS, shown_picture
 from spanreward.rewards.rows.tables import folder_of, row_id, table_rows
-from spanreward.training.data.rows import columns_named, open_picture, policy_prompt, read_values
+from spanreward.training.data.rows import (
+    columns_named,
+    open_picture,
+    prompt_and_values,
+    read_values,
+)
 from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.evaluation.answers.slicing import SliceValues, slices_and_clusters
 from spanreward.training.recipe import DataPart, Recipe, RecipeError
@@ -28,7 +33,9 @@ class Prompts:
         rows: each with `id`, `prompt`, `image` and the columns that metrics read, such as
             `reference`.
         slices: by the name of a slice, the values of each row: {"asked for": [("question",), ...]}.
-        source: the data block as plain data.
+        source: where the rows come from: the recipe's data block as plain data, such as {"source":
+            "hub", "id": "amitha/docent", ...}, or {"source": "rows", "path": ..., "count": ...} for
+            a file of --data.
         clusters: one number per row. The statistics draw rows with equal numbers together, such as
             two questions about one picture. None if every row is drawn by itself.
         warnings: sentences that a reader must know before the figures.
@@ -109,7 +116,7 @@ def prompts_of_file(
     file's name}. extra_columns: other columns that each row keeps. Raises RecipeError, naming the
     line, for a row that cannot be used or repeats an id.
     """
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}  # by id
     records = []
     file_rows = 0
     for number, line_name, record in table_rows(path, renamed):
@@ -117,19 +124,17 @@ def prompts_of_file(
         # rows past the limit are only counted, for the note on --limit
         if file_rows > count:
             continue
+        where = f"{path} {line_name}"
         # in place of a line that cannot be read, `table_rows` gives a sentence with the reason
         if isinstance(record, str):
             raise RecipeError(f"{path} {record}")
         name = row_id(record, number)
-        where = f"{path} {line_name}"
         if name in rows:
             raise RecipeError(
                 f"{where} has the id {name!r} of an earlier line: give every row an id of its own."
             )
-        values = checked_encodable(record, where)
-        row = prompt_row(values, name, where, folder_of(path))
-        row.update(columns_named(record, extra_columns))
-        rows[name] = row
+        rows[name] = prompt_row(record, name, where, folder_of(path))
+        rows[name].update(columns_named(record, extra_columns))
         records.append(record)
     if not rows:
         raise RecipeError(f"{path} holds no row: it needs a JSON object a line.")
@@ -140,37 +145,44 @@ def prompts_of_file(
     return Prompts(prompt_rows, slices, source, clusters, notes=notes)
 
 
-def prompt_row(record: Mapping[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
+def prompt_row(record: dict[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
     """Returns a line of a file as a row: {"id": "7", "image": ..., "prompt": [...], "reference":
     ...}.
 
     name: the row's id. where: the line's name, for messages. folder: the folder of the file, where
     relative paths of pictures begin. Raises RecipeError for a line that cannot be used.
     """
-    values = read_values(record, {}, where)
-    picture = record.get(picture_key({}, record))
+    encodable = checked_encodable(record, where)
+    values = read_values(encodable, {}, where)
+    picture = encodable.get(picture_key({}, encodable))
     if picture is not None:
         opened = open_picture(folder, picture, where)
         # as in training: upright, in RGB, and with at most DECODED_PIXELS
         picture = shown_picture(opened, DECODED_PIXELS)
-    question = policy_prompt(values, None, picture is not None, where)
-    messages = [{"role": "user", "content": question}]
-    return {"id": name, "image": picture, "prompt": messages, **values}
+    prompt, other_values = prompt_and_values(values, None, picture is not None, where)
+    messages = [{"role": "user", "content": prompt}]
+    return {"id": name, "image": picture, "prompt": messages, **other_values}
 
 
 def limit_notes(prompts: int, limit: int, data_rows: int | None) -> list[str]:
-    """Returns a list with a note that --limit left rows out; an empty list if all rows were used.
+    """Returns a list with a note that --limit left rows out, or may have left rows out; an empty
+    list if all rows were used.
 
     prompts: the number of rows that are compared on. limit: the value of --limit. data_rows: the
-    number of all rows; None if only `limit` rows were read, so that there may be more.
+    number of all rows; None if only `limit` rows were read, so that nobody knows whether there are
+    more rows.
     """
     # all rows were used: the data have fewer rows than the limit, or exactly as many
     if prompts < limit or data_rows == prompts:
         return []
+    compared = f"compared on {prompts:,} prompts"
+    # if nobody knows whether there are more rows, the note cannot say which --limit takes all rows
     if data_rows is None:
-        rows = "the first rows"
-        remedy = "N takes more, where there are more"
-    else:
-        rows = f"the first of {data_rows:,} rows"
-        remedy = f"{data_rows} takes more"
-    return [f"compared on {prompts:,} prompts, {rows} in the data's order: --limit {remedy}"]
+        return [
+            f"{compared}, the first rows in the data's order: --limit N takes more, where there "
+            "are more"
+        ]
+    return [
+        f"{compared}, the first of {data_rows:,} rows in the data's order: --limit {data_rows} "
+        "takes more"
+    ]

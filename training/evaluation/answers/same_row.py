@@ -61,37 +61,39 @@ _TURN_WORD = re.compile(r"\w+")
 _ROLES_OF_MARKS = {"inst": "user", "after": "assistant", "before": "system"}
 
 
-def differing_key(record: Mapping[str, Any], row: Sample, where: str) -> str:
+def differing_key(line: Mapping[str, Any], row: Sample, where: str) -> str:
     """Returns the first key by which the line and the row differ: "prompt", "question", "reference"
-    or ROW. Returns "" if no key differs.
+    or ROW_KEY. Returns "" if no key differs.
 
-    A key that the line or the row lacks does not differ. record: a line of a file of answers. row:
+    A key that the line or the row lacks does not differ. line: a line of a file of answers. row:
     the data's row with the line's id. where: the line's name, for messages. Raises RecipeError for
     a value that cannot be read.
     """
     compared = {}
     for key in ("prompt", "question", "reference"):
-        compared[key] = record.get(key)
+        compared[key] = line.get(key)
     try:
-        line = row_sample(compared)
-        line_turns = texts_of_turns(record.get("prompt") or "")
+        line_sample = row_sample(compared)
+        # from the line, whose prompt may be a list of messages: the Sample's prompt is one text, in
+        # which the turns can no longer be told apart
+        prompt_turns = texts_of_turns(line.get("prompt") or "")
     except ValueError as error:
         raise RecipeError(f"{where}: {error}.") from None
-    # a key that the line or the row lacks cannot differ
-    both_ask = line.prompt and row.prompt
-    if both_ask and not same_turns(line_turns, line.prompt, row.prompt):
+    # compare a key only if both the line and the row have it
+    both_have_prompt = line_sample.prompt and row.prompt
+    if both_have_prompt and not same_turns(prompt_turns, line_sample.prompt, row.prompt):
         return "prompt"
-    line_question = line.question or ""
+    line_question = line_sample.question or ""
     row_question = row.question or ""
     if line_question and row_question:
         question_turns = texts_of_turns(line_question)
         if not same_turns(question_turns, line_question, row_question):
             return "question"
-    both_expect = line.references and row.references
-    if both_expect and not has_all(row.references, line.references):
+    both_have_references = line_sample.references and row.references
+    if both_have_references and not has_all(row.references, line_sample.references):
         return "reference"
     # a line that a comparison wrote has the hash of its row at that time
-    written_fingerprint = record.get(ROW_KEY)
+    written_fingerprint = line.get(ROW_KEY)
     if written_fingerprint and written_fingerprint != sample_fingerprint(row):
         return ROW_KEY
     return ""
@@ -103,7 +105,9 @@ def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
 
     Example: "USER: Describe. ASSISTANT:" and "Describe." ask the same.
 
-    line_turns: the turns of the line's prompt (`texts_of_turns`). line, row: the whole prompts.
+    line_turns: the turns of the line's prompt (`texts_of_turns`). line, row: the whole prompts,
+    each as one text. The line's whole prompt is needed besides its turns: the row's prompt may be
+    the same text, with the system's message and the signs of a chat template.
     """
     if same_text(line, row):
         return True
@@ -157,19 +161,14 @@ def turns_in(text: str) -> list[str]:
     template.
 
     Example: "<|im_start|>user\nDescribe.<|im_end|>\n<|im_start|>assistant\n" gives ["Describe."].
-    Special tokens such as "<|im_start|>user" begin a turn. Words such as "User:" begin a turn only
-    if no special token begins a user's turn, and if the text ends with a word such as "Assistant:".
-    In any other text, such words may be part of a question.
+    Special tokens such as "<|im_start|>user" begin a turn. If there are none for a user's turn,
+    words such as "User:" may begin a turn: only in a text that ends with a word such as
+    "Assistant:". In any other text, such words may be part of a question, and the whole text is
+    returned.
     """
-    marks = list(_ROLE_TOKEN.finditer(text))
-    if "user" not in map(role_of, marks):
-        # no special token begins a user's turn, so look for words such as "USER:"
-        marks = list(_ROLE_LABEL.finditer(text))
-        if not marks or role_of(marks[-1]) != "assistant":
-            return [without_special_tokens(text)]
-        after_last_label = text[marks[-1].end() :]
-        if after_last_label.strip():
-            return [without_special_tokens(text)]
+    marks = _marks_of_turns(text)
+    if not marks:
+        return [without_special_tokens(text)]
     # collect the texts between the marks, without the system's texts
     raw_turns: list[str] = []
     role = ""  # whose text comes next; a text before the first mark counts as the system's
@@ -184,6 +183,23 @@ def turns_in(text: str) -> list[str]:
         raw_turns.append(text[start:])
     plain_turns = [without_special_tokens(turn) for turn in raw_turns]
     return [turn for turn in plain_turns if turn]
+
+
+def _marks_of_turns(text: str) -> list[re.Match[str]]:
+    """Returns the marks between the turns of a text, such as "<|im_start|>user" or "USER:". Returns
+    [] for a text without a chat template.
+
+    If no special token begins a user's turn, words such as "USER:" are the marks, but only if the
+    text ends with a word such as "ASSISTANT:".
+    """
+    tokens = list(_ROLE_TOKEN.finditer(text))
+    if "user" in map(role_of, tokens):
+        return tokens
+    labels = list(_ROLE_LABEL.finditer(text))
+    if not labels or role_of(labels[-1]) != "assistant":
+        return []
+    behind_last_label = text[labels[-1].end() :]
+    return [] if behind_last_label.strip() else labels
 
 
 def role_of(mark: re.Match[str]) -> str:
@@ -210,7 +226,7 @@ def same_text(text: str, other: str) -> bool:
     """
     if in_one_line(text) == in_one_line(other):
         return True
-    # words are compared first, because `comparable_text` takes longer
+    # words are compared first, without markup and signs, because `comparable_text` takes longer
     words = _TURN_WORD.findall(text.casefold())
     other_words = _TURN_WORD.findall(other.casefold())
     return words == other_words and comparable_text(text) == comparable_text(other)

@@ -17,6 +17,7 @@ from typing import Any
 
 from huggingface_hub import hf_hub_download
 
+from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.hub import offline_without_hub
 from spanreward.rewards.rows.messages import completion_text, messages_in
 from spanreward.rewards.rows.sample import row_sample
@@ -41,14 +42,10 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
     """
     sides: dict[str, list[str]] = {}
     for spec in specs:
-        # "sft=outputs/sft0,outputs/sft1" is a name and two runs
-        name, _, listed = spec.partition("=")
-        # "outputs/sft" has no name, and "sft=" no folder
-        if not (name and listed):
-            raise ValueError(f"a model is written NAME=FOLDER, got {spec!r}.")
+        name, runs = named_runs(spec)
         if name in sides:
             raise ValueError(f"two models are called {name!r}: give them different names.")
-        sides[name] = [policy_folder(run) for run in listed.split(",")]
+        sides[name] = runs
     if len(sides) < 2:
         raise ValueError(f"a comparison needs two models or more, got {list(specs)}.")
     counts = {name: len(runs) for name, runs in sides.items()}
@@ -68,6 +65,18 @@ def read_sides(specs: Sequence[str]) -> dict[str, list[str]]:
         if len(runs) == 1:
             sides[name] = runs * most
     return sides
+
+
+def named_runs(spec: str) -> tuple[str, list[str]]:
+    """Returns the name and the runs of a side: "sft=outputs/sft0,outputs/sft1" gives ("sft",
+    ["outputs/sft0", "outputs/sft1"]).
+
+    Raises ValueError for a text without a name, such as "outputs/sft", or without a run: "sft=".
+    """
+    name, _, listed = spec.partition("=")
+    if not (name and listed):
+        raise ValueError(f"a model is written NAME=FOLDER, got {spec!r}.")
+    return name, [policy_folder(run) for run in listed.split(",")]
 
 
 def check_run(name: str, run: str) -> None:
@@ -171,33 +180,46 @@ def read_samples(
             )
         row_texts.append(text)
         # a file may answer more rows than are compared on
-        if name not in samples:
-            continue
-        # equal ids may belong to different data
-        key = differing_key(record, samples[name], where)
-        if key:
-            raise RecipeError(
-                f"{where} answers another row than the data's {record['id']!r}: they differ in "
-                f"their {key}."
-            )
-    # rows without an id are numbered from 1, and a script may have counted from 0
-    unknown_ids = texts.keys() - samples.keys()
-    if "0" in unknown_ids and "1" in samples:
-        raise RecipeError(
-            f"{path} counts the rows from 0, and their ids count from 1: write these as its ids."
-        )
-    # every row needs an answer
-    missing = [name for name in samples if name not in texts]
-    if missing:
-        first_id = next(iter(texts), "")
-        raise RecipeError(
-            f"{path} has no answer to {len(missing)} of the {len(rows)} rows, the first of them "
-            f"{missing[0]!r}. Its ids are such as {first_id!r}: give the rows' ids, "
-            "their numbers from 1 where they have none."
-        )
+        if name in samples:
+            check_same_row(record, samples[name], where)
+    check_all_answered(path, list(samples), list(texts))
     answers = {name: texts[name] for name in samples}
     check_equally_many(path, answers)
     return [answers[str(row["id"])] for row in rows]
+
+
+def check_same_row(record: Mapping[str, Any], row: Sample, where: str) -> None:
+    """Raises RecipeError if a line of a file of answers is about another row than the data's row
+    with its id: equal ids may belong to different data.
+    """
+    key = differing_key(record, row, where)
+    if key:
+        raise RecipeError(
+            f"{where} answers another row than the data's {record['id']!r}: they differ in "
+            f"their {key}."
+        )
+
+
+def check_all_answered(path: str, row_ids: Sequence[str], answered_ids: Sequence[str]) -> None:
+    """Raises RecipeError if a row has no answer.
+
+    path: the file of answers. row_ids: the ids of all rows. answered_ids: the ids in the file, also
+    ids that the data lack.
+    """
+    # rows without an id are numbered from 1, and a script may have counted from 0
+    if "0" in answered_ids and "0" not in row_ids and "1" in row_ids:
+        raise RecipeError(
+            f"{path} counts the rows from 0, and their ids count from 1: write these as its ids."
+        )
+    answered = set(answered_ids)
+    missing = [name for name in row_ids if name not in answered]
+    if missing:
+        first_id = answered_ids[0] if answered_ids else ""
+        raise RecipeError(
+            f"{path} has no answer to {len(missing)} of the {len(row_ids)} rows, the first of them "
+            f"{missing[0]!r}. Its ids are such as {first_id!r}: give the rows' ids, "
+            "their numbers from 1 where they have none."
+        )
 
 
 def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:

@@ -45,10 +45,9 @@ def slices_and_clusters(
         needed_columns.append(cluster)
     values: dict[str, list[SliceValues]] = {}  # by column, the values of each row
     for name in needed_columns:
-        values_of_rows = [values_of(record.get(name)) for record in records]
-        if not any(values_of_rows):
+        values[name] = [values_of(record.get(name)) for record in records]
+        if not any(values[name]):
             raise RecipeError(f"--slice {name}: no row of {where} has this column.")
-        values[name] = values_of_rows
     slices = slices_of(rows)
     for name in columns:
         slices[name] = values[name]

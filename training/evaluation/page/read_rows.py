@@ -96,15 +96,7 @@ def readings_of_rows(
         sample = row.sample
         # the sample of an unreadable row is a sentence with the reason; its verdict has this reason
         if not isinstance(sample, Sample):
-            unreadable = ReadRow(
-                row.id,
-                verdict,
-                written="",
-                plain=None,
-                references=(),
-                question=None,
-            )
-            read_rows.append(unreadable)
+            read_rows.append(unreadable_row(row, verdict))
             continue
         question = None
         if listener is not None:
@@ -126,6 +118,11 @@ def readings_of_rows(
         )
         read_rows.append(read_row)
     return read_rows
+
+
+def unreadable_row(row: InputRow, verdict: Verdict) -> ReadRow:
+    """Returns a row that could not be read, such as a line that is no JSON: it has no texts."""
+    return ReadRow(row.id, verdict, written="", plain=None, references=(), question=None)
 
 
 def first_question(
@@ -151,19 +148,7 @@ def in_text(row: ReadRow) -> str:
     verdict = row.verdict
     score = "no score" if verdict.score is None else f"{verdict.score:.3f}"
     lines = [f"Row {row.id}: {score}, {verdict.status}"]
-    # the lines on the completion, by their names, in the order of the text
-    facts = {"note": verdict.note, "written": row.written or "nothing"}
-    if row.plain is not None and row.plain == row.written:
-        facts["read"] = "as written"
-    elif row.plain is not None:
-        facts["read"] = row.plain or "nothing"
-    if verdict.unread:
-        unread = not_read([(row.written, verdict.unread)])
-        facts["not read"] = str(unread)
-    # LAVE rates only "red" of the completion "The colour is red."
-    if row.question is not None and isinstance(row.question.probe, AnswerProbe):
-        facts["the answer in it"] = row.question.probe.candidate
-    for name, text in facts.items():
+    for name, text in facts_of_completion(row).items():
         if text:
             lines.append(f"  {name}: {both_ends(text)}")
     for reference in row.references:
@@ -173,6 +158,26 @@ def in_text(row: ReadRow) -> str:
     else:
         lines += question_lines(row.question)
     return "\n".join(map(visible_text, lines))
+
+
+def facts_of_completion(row: ReadRow) -> dict[str, str]:
+    """Returns the texts on a row's completion by their names, in the order in which they are shown.
+
+    Example: {"note": "", "written": "<b>A dog.</b>", "read": "A dog.", "not read": "7 of 13
+    characters: HTML 7"}.
+    """
+    facts = {"note": row.verdict.note, "written": row.written or "nothing"}
+    if row.plain is not None and row.plain == row.written:
+        facts["read"] = "as written"
+    elif row.plain is not None:
+        facts["read"] = row.plain or "nothing"
+    if row.verdict.unread:
+        unread = not_read([(row.written, row.verdict.unread)])
+        facts["not read"] = str(unread)
+    # LAVE rates only "red" of the completion "The colour is red."
+    if row.question is not None and isinstance(row.question.probe, AnswerProbe):
+        facts["the answer in it"] = row.question.probe.candidate
+    return facts
 
 
 def question_lines(question: Question) -> list[str]:
@@ -204,8 +209,8 @@ def both_ends(text: str, max_characters: int = MAX_TEXT_CHARACTERS) -> str:
 
 
 def visible_text(text: str) -> str:
-    """Returns the text with every character that a terminal would not print as an escape, such as
-    "\\x1b".
+    """Returns the text in which each unprintable character is written as an escape: the escape
+    character becomes the four characters "\\x1b".
 
     A completion is hostile input. Its escape sequences could clear the user's screen.
     """

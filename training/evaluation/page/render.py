@@ -17,7 +17,7 @@ from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.base.verdict_html import template_environment
 from spanreward.rewards.comparison import figures
 from spanreward.rewards.comparison.figures import metric_label, typeset_number
-from spanreward.rewards.files.outputs import write_whole
+from spanreward.rewards.files.outputs import check_place, write_whole
 from spanreward.rewards.rows.pictures import opened_picture
 
 MAX_EXACT_PIXELS = 128  # pixels of the longer side up to which a picture is kept exactly
@@ -51,11 +51,14 @@ def write_rendered(path: Path, template: str, **values: Any) -> str:
 
 
 def check_page(path: Path | None, overwrite: bool, command: str) -> None:
-    """Raises ValueError if the file at `path` exists and is no page of this command.
+    """Raises ValueError if no file can be made at `path`, or the file there is no page of this
+    command.
 
-    Writing the page would destroy the file. path: the value of --html; None if no page is wanted.
-    overwrite: whether any file may be replaced. command: the name of the command, such as "score".
+    Writing the page would destroy such a file. path: the value of --html; None if no page is
+    wanted. overwrite: whether any file may be replaced. command: the name of the command, such as
+    "score".
     """
+    check_place(path)
     # every page of this command begins with these characters
     start = f"<!doctype html><!-- spanreward {command} -->".encode()
     if overwrite or path is None or not path.is_file():

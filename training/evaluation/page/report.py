@@ -97,15 +97,23 @@ def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str,
     # `usable_values` leaves out filters with a single value, or with too many values
     filters = []
     for name, values in usable_values(values_of).items():
-        prompts: dict[str, list[int]] = {}
-        for value in values:
-            prompts[value] = []
-        for number, prompt_values in enumerate(values_of[name]):
-            for value in values:
-                if value in prompt_values:
-                    prompts[value].append(number)
-        filters.append((name, prompts))
+        filters.append((name, prompts_by_value(values, values_of[name])))
     return filters
+
+
+def prompts_by_value(
+    values: Sequence[str], values_of_prompts: Sequence[Sequence[str]]
+) -> dict[str, list[int]]:
+    """Returns {value: indices of the prompts with this value}: the values ["lost", "won"] of three
+    prompts with [["lost"], ["won"], ["lost"]] give {"lost": [0, 2], "won": [1]}.
+    """
+    prompts: dict[str, list[int]] = {}
+    for value in values:
+        prompts[value] = []
+        for number, prompt_values in enumerate(values_of_prompts):
+            if value in prompt_values:
+                prompts[value].append(number)
+    return prompts
 
 
 def filter_classes(

@@ -31,38 +31,21 @@ RANK_KEYS = ("mean", "low", "high", "counted", "failed")
 def results_of(comparison: Comparison) -> dict[str, Any]:
     """Returns the contents of results.json: plain numbers, texts, lists and None."""
     setup = comparison.setup
-    metrics = comparison.metrics
-    parts = comparison.parts
-    size = {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
-    differences = {}
+    # the leaderboard ranks the models by the most trusted of the main metrics
+    decisive_metric = comparison.lost_by[0]
     slices = {}
     sentences = {}
     headlines = {}
     for pair in comparison.pairs:
-        name = f"{pair.later}_minus_{pair.earlier}"
-        table = {}
-        for metric, entry in pair.metrics.items():
-            table[metric] = plain_result(entry, metrics[metric].main)
-        differences[name] = table
+        name = _key_of(pair.later, pair.earlier)
         slices[name] = [plain_slice(row) for row in pair.slices]
         sentences[name] = pair.sentence
         headlines[name] = pair.headline
-    # {} if no metric is split by kind of phrase, such as entities and relations
-    part_tables = {}
-    if parts.models:
-        part_differences = {}
-        for (later, earlier), part_table in parts.differences.items():
-            part_differences[f"{later}_minus_{earlier}"] = part_table
-        part_tables = {
-            **size,
-            "models": estimate_tables(parts.models),
-            "difference": estimate_tables(part_differences),
-        }
     results = {
         "schema": SCHEMA_VERSION,
-        **size,
+        **_size_of(setup),
         "models": estimate_tables(comparison.models),
-        "difference": differences,
+        "difference": _tables_of_pairs(comparison),
         "fixed": setup.fixed,
         "sides": setup.sides,
         "title": setup.title,
@@ -71,13 +54,13 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
         "slices": slices,
         "sentences": sentences,
         "headlines": headlines,
-        "referees": plain_by_name(metrics),
-        "lost_by": comparison.lost_by,
+        "referees": plain_by_name(comparison.metrics),  # every metric, not only held-out ones
+        "lost_by": comparison.lost_by,  # metrics: the first that differs says which model lost
         "leaderboard": {
-            "metric": comparison.lost_by[0],
+            "metric": decisive_metric,
             "rows": [plain_rank(row) for row in comparison.ranking],
         },
-        "parts": part_tables,
+        "parts": _tables_of_parts(comparison),
         "compute": plain_by_name(comparison.compute),
         "data": setup.prompts.source,
         "max_tokens": setup.max_tokens,
@@ -91,6 +74,45 @@ def results_of(comparison: Comparison) -> dict[str, Any]:
     if comparison.not_read:
         results["not_read"] = plain_by_name(comparison.not_read)
     return results
+
+
+def _key_of(later: str, earlier: str) -> str:
+    """Returns the key of a pair of models in results.json, such as "dapo_minus_sft"."""
+    return f"{later}_minus_{earlier}"
+
+
+def _size_of(setup: Setup) -> dict[str, Any]:
+    """Returns the training seeds and the number of prompts, by their keys in results.json."""
+    return {"seeds": setup.seeds, "prompts": len(setup.prompts.rows)}
+
+
+def _tables_of_pairs(comparison: Comparison) -> dict[str, Any]:
+    """Returns {pair: {metric: result}}, such as {"dapo_minus_sft": {"posh_f1": {...}}}."""
+    tables = {}
+    for pair in comparison.pairs:
+        table = {}
+        for metric, entry in pair.metrics.items():
+            is_main = comparison.metrics[metric].main
+            table[metric] = plain_result(entry, is_main)
+        tables[_key_of(pair.later, pair.earlier)] = table
+    return tables
+
+
+def _tables_of_parts(comparison: Comparison) -> dict[str, Any]:
+    """Returns the means and differences of the metrics that are split by kind of phrase, such as
+    entities and relations; {} if no metric is split.
+    """
+    parts = comparison.parts
+    if not parts.models:
+        return {}
+    differences = {}
+    for (later, earlier), table in parts.differences.items():
+        differences[_key_of(later, earlier)] = table
+    return {
+        **_size_of(comparison.setup),
+        "models": estimate_tables(parts.models),
+        "difference": estimate_tables(differences),
+    }
 
 
 def plain_by_name(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,7 +200,8 @@ def _completion_lines(setup: Setup, answers: AnswersOfSides) -> Iterator[dict[st
 
 
 def sample_facts(answer: JudgedAnswer) -> Iterator[dict[str, Any]]:
-    """Yields the completion, scores, verdict and judge of each sample of an answer.
+    """Yields the completion, scores and verdict of each sample of an answer, by their keys in
+    completions.jsonl. The key "judge" has the name of the reward that gave the verdict.
 
     An answer with several samples also gives their numbers, from 1.
     """

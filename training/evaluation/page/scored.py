@@ -12,7 +12,6 @@ import hashlib
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -28,6 +27,7 @@ from spanreward.training.evaluation.page.render import data_uri, metric_label, w
 
 MAX_PAGE_ROWS = 12_000  # a page of more rows shows the worst 6,000 and the best 6,000
 MAX_PAGE_PICTURES = 300  # the page has pictures of its worst 150 and its best 150 rows
+MAX_PICTURE_PIXELS = 190  # of a side of a picture on the page
 SCRIPT_FILE = Path(__file__).with_name("templates") / "scored.js.jinja"
 
 
@@ -37,24 +37,24 @@ def write_scored(
     rows: Sequence[InputRow],
     verdicts: Sequence[Verdict],
 ) -> None:
-    """Writes the page to `path`, whole or not at all. Only the rows of the page are in memory.
+    """Writes the page to `path`, whole or not at all.
 
-    title: the title of the page. rows, verdicts: all rows of the file with their verdicts. Raises
-    OSError, and ValueError for a span outside its text.
+    title: the title of the page. rows, verdicts: all rows of the file with their verdicts. Both
+    read an entry when it is used, so only the rows of the page are in memory. Raises OSError, and
+    ValueError for a span outside its text.
     """
     tally = Tally()
-    # `not_read` goes through all completions, which fills the tally
+    # `not_read` reads every row once, and the tally records each row's score on the way
     unread = not_read(tally.completions(rows, verdicts))
     order = tally.order()
     pictured = set(first_and_last(order, MAX_PAGE_PICTURES))  # the numbers of rows with a picture
-    # the page's security policy allows the script with this hash, and no script in a completion
-    script = SCRIPT_FILE.read_text("utf-8")
-    script_hash = hashlib.sha256(script.encode()).digest()
     page_rows = []
     for number in first_and_last(order, MAX_PAGE_ROWS):
-        has_picture = number in pictured
-        page_rows.append(drawn_row(rows[number], verdicts[number], has_picture))
+        page_rows.append(drawn_row(rows[number], verdicts[number], number in pictured))
     rows_json = legible_in_html(json.dumps(page_rows, ensure_ascii=False))
+    script = SCRIPT_FILE.read_text("utf-8")
+    # the page's security policy allows the script with this hash, and no script in a completion
+    script_hash = hashlib.sha256(script.encode()).digest()
     write_rendered(
         path,
         "scored.html.jinja",
@@ -130,23 +130,15 @@ def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]
     """
     # the sample of an unreadable row is a sentence, so the row has no texts to show
     sample = Sample("", "") if isinstance(row.sample, str) else row.sample
-    picture = None
-    # a picture that cannot be opened is left out
-    with suppress(NotApplicable):
-        if pictured and sample.images:
-            picture = data_uri(opened_picture(sample.images[0]), 190)
     # the reference that the completion was compared with, and its spans that the completion lacks
     missed = []
     if verdict.left_out:
         missed = judged_pieces(sample.references[verdict.reference], verdict.left_out)
-    parts = []
-    for part, value in verdict.parts.items():
-        parts.append((metric_label(part), value))
     return {
         "score": verdict.score,
         "status": verdict.status.value.replace("_", " "),
         "note": verdict.note,
-        "parts": parts,
+        "parts": [(metric_label(part), value) for part, value in verdict.parts.items()],
         "told": [
             ("Row", [row.id]),
             ("Question", [sample.question or ""]),
@@ -156,8 +148,20 @@ def drawn_row(row: InputRow, verdict: Verdict, pictured: bool) -> dict[str, Any]
         ],
         "text": judged_pieces(sample.completion, verdict.spans, verdict.unread),
         "missed": missed,
-        "picture": picture,
+        "picture": picture_uri(sample) if pictured else None,
     }
+
+
+def picture_uri(sample: Sample) -> str | None:
+    """Returns the row's picture as a data: URI; None for a row without a picture, and for a picture
+    that cannot be opened.
+    """
+    if not sample.images:
+        return None
+    try:
+        return data_uri(opened_picture(sample.images[0]), MAX_PICTURE_PIXELS)
+    except NotApplicable:
+        return None
 
 
 def judged_pieces(

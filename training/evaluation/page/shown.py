@@ -62,9 +62,10 @@ def shown_prompts(
 ) -> list[ShownPrompt]:
     """Returns up to MAX_PAGE_PROMPTS prompts with the answers of each model's first run.
 
-    The prompts that the last model lost by most come first, and prompts without a score last.
+    A prompt comes early if the last model's score is far below the best other score. Prompts
+    without a score come last.
 
-    lost_by: the main metrics in order of trust.
+    lost_by: the main metrics, the most trusted first. The first one that scores the prompt decides.
     """
     examples = []
     for number in range(len(prompts.rows)):
@@ -99,29 +100,20 @@ def _shown_prompt(
         if gap is not None:
             gaps[metric] = gap
     gap_signs = {gap_sign(gap) for gap in gaps.values()}
-    # the first metric that scored both answers decides which model lost
-    deciding_metric = next(iter(gaps), "")
+    deciding_metric = next(iter(gaps), "")  # the first metric that scored both answers
     margin = gaps.get(deciding_metric)
-    outcome = "not judged"
-    if margin is not None:
-        outcome = WORDS_OF_OUTCOMES[gap_sign(margin)]
-    # whether the last model's answer has more words
-    length = WORDS_OF_LENGTHS[0]
     more_words = score_gap(later, earlier, "words")
-    if more_words is not None:
-        length = WORDS_OF_LENGTHS[gap_sign(more_words)]
-    references = row.get("reference") or row.get("answers") or ()
     return ShownPrompt(
         image=row.get("image"),
         prompt=row["prompt"][0]["content"],
-        references=tuple(references),
+        references=tuple(row.get("reference") or row.get("answers") or ()),
         answers=answers,
         id=row["id"],
         question=row.get("question") or "",
-        outcome=outcome,
+        outcome="not judged" if margin is None else WORDS_OF_OUTCOMES[gap_sign(margin)],
         margin=margin,
         by=deciding_metric,
-        length=length,
+        length=WORDS_OF_LENGTHS[0 if more_words is None else gap_sign(more_words)],
         # a tie by one metric disagrees with no other metric
         disagree=1 in gap_signs and -1 in gap_signs,
         slices={name: values[number] for name, values in prompts.slices.items()},

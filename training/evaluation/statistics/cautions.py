@@ -27,7 +27,7 @@ from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import AnswersOfSides, Evaluation
 from spanreward.training.evaluation.answer_scores.metrics import Metric
 from spanreward.training.evaluation.answer_scores.several import samples_a_prompt
-from spanreward.training.evaluation.answers.held_out import rows_of
+from spanreward.training.evaluation.answers.held_out import names_of_block
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.evaluation.statistics.estimates import Estimate
@@ -103,18 +103,14 @@ def identical_answers(answers: AnswersOfSides) -> Iterator[str]:
         for run in runs:
             texts[side].append([answer.text for answer in run])
     for a, b in combinations(texts, 2):
-        texts_of_a = np.array(texts[a])
-        texts_of_b = np.array(texts[b])
-        equal = texts_of_a == texts_of_b  # of shape (runs, prompts)
+        equal = np.array(texts[a]) == np.array(texts[b])  # of shape (runs, prompts)
         if equal.size and equal.mean() > MAX_IDENTICAL_SHARE:
             yield (
                 f"{equal.sum()} of {equal.size} answers of {a} and {b} are identical: did an "
                 "adapter not load, or is it one checkpoint twice?"
             )
     for side, runs_of_texts in texts.items():
-        if not runs_of_texts:
-            continue
-        first_run = runs_of_texts[0]
+        first_run = runs_of_texts[0] if runs_of_texts else []
         prompts = len(first_run)
         if prompts < MIN_PROMPTS:  # two or three answers may be equal by chance
             continue
@@ -158,8 +154,11 @@ def not_read_by(answers: Mapping[str, Sequence[JudgedAnswer]]) -> dict[str, NotR
 
 
 def much_unread(unread_of: Mapping[str, NotRead]) -> Iterator[str]:
-    """Yields a note for every side of whose answers the judge has not read a large share, above
-    UNREAD_SHARE_TO_WARN.
+    """Yields a note for every side with much text that the judge has not read: a share of the
+    characters of its answers above UNREAD_SHARE_TO_WARN.
+
+    Example: "dapo: not read: 42 of 310 characters: special tokens 42 (14%), which the page shows
+    struck out". unread_of: the unread text of each side (`not_read_by`).
     """
     for side, unread in unread_of.items():
         if unread.share > UNREAD_SHARE_TO_WARN:
@@ -171,28 +170,18 @@ def leak_warnings(setup: Setup) -> Iterator[str]:
     """Yields a warning for every run that was trained on some of the compared rows.
 
     If the training data are a JSONL file on this machine, the file's rows are compared by content:
-    question, references and answers. Other training data are compared by name, such as dataset,
-    subset and split.
+    question, references and answers. Other training data are compared by their name, which consists
+    of dataset, subset and split.
     """
     rows = setup.prompts.rows
-    source = setup.prompts.source
     # rows without a question, references and answers would all be equal, so they do not count
     contents = {row_content(row) for row in rows}
     contents.discard(row_content({}))
-    # the names of the compared data blocks; a file of --data has no data block
-    compared_blocks = []
-    if source.get("source") not in (None, "rows"):
-        compared = TypeAdapter(DataPart).validate_python(source)
-        compared_blocks = list(map(rows_of, compared.parts))
+    compared_blocks = _names_of_compared_blocks(setup.prompts.source)
     for side, runs in setup.sides.items():
         for run in dict.fromkeys(runs):
-            data = recipe_of(run).get("data")
-            # a file of answers and a model of the hub have no recipe
-            if not data:
-                continue
-            trained = TypeAdapter(DataPart).validate_python(data)
-            for part in trained.parts:
-                block = rows_of(part)
+            for part in _training_parts(run):
+                block = names_of_block(part)  # dataset, subset and split
                 where = " ".join(filter(None, block))
                 if isinstance(part, JsonlPart) and Path(part.path).is_file():
                     shared = contents & contents_of(part)
@@ -203,6 +192,31 @@ def leak_warnings(setup: Setup) -> Iterator[str]:
                         )
                 elif block in compared_blocks:
                     yield f"{side} ({run}) was trained on these data ({where})"
+
+
+def _names_of_compared_blocks(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Returns the names of each data block that is compared on (`names_of_block`), such as
+    [("amitha/docent", "", "test")]. Returns [] for a file of --data, which is no data block of a
+    recipe.
+
+    data: `Prompts.source`: a recipe's data block as plain data, such as {"source": "hub", "id":
+    "amitha/docent", ...}; for a file of --data {"source": "rows", ...}.
+    """
+    kind = data.get("source")  # "hub", "jsonl", "mixed", a Python function, or "rows" for --data
+    if kind is None or kind == "rows":
+        return []
+    compared = TypeAdapter(DataPart).validate_python(data)
+    return list(map(names_of_block, compared.parts))
+
+
+def _training_parts(run: str) -> Sequence[Any]:
+    """Returns the data blocks that a run was trained on; [] for a file of answers and a model of
+    the hub, which have no recipe.
+    """
+    data = recipe_of(run).get("data")
+    if not data:
+        return []
+    return TypeAdapter(DataPart).validate_python(data).parts
 
 
 def contents_of(part: JsonlPart) -> set[Any]:
@@ -228,7 +242,6 @@ def faulty_answers(
     """
     warnings = []
     notes = []
-    prompts = len(setup.prompts.rows)
     faults = {
         "truncated": "cut at the maximal length",
         "degenerate": "padded with words that say nothing",
@@ -245,13 +258,20 @@ def faulty_answers(
                     continue
                 run = side if setup.fixed else f"{side}, seed {seed}"
                 caution = f"{run}: {share:.0%} of its answers here are {fault}"
-                test = binomtest(round(share * prompts), prompts)
-                bounds = test.proportion_ci(method="wilson")
-                if bounds.low > MAX_FAULTY_SHARE:
+                if surely_too_many(share, len(setup.prompts.rows)):
                     warnings.append(caution)
                 else:
                     notes.append(caution)
     return warnings, notes
+
+
+def surely_too_many(share: float, prompts: int) -> bool:
+    """Returns whether the whole 95 % interval of a share of prompts (Wilson) is above
+    MAX_FAULTY_SHARE: 8 of 40 prompts are surely too many, and 4 of 40 may be above it by chance.
+    """
+    test = binomtest(round(share * prompts), prompts)
+    bounds = test.proportion_ci(method="wilson")
+    return bool(bounds.low > MAX_FAULTY_SHARE)
 
 
 def notes_on_limits(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str]:
@@ -260,10 +280,7 @@ def notes_on_limits(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str
     Such limits are a lack of held-out judges, unknown training, unknown decoding, and references
     that are too short for PoSh.
     """
-    kinds = set()
-    for metric in metrics.values():
-        if metric.main:
-            kinds.add(metric.kind)
+    kinds = {metric.kind for metric in metrics.values() if metric.main}
     if "trained" in kinds and "untrained" not in kinds:
         caution = "every judge here is one that a model was trained on"
         yield f'{caution}: name held-out metrics under "referees" in the recipe'
@@ -272,20 +289,24 @@ def notes_on_limits(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str
             "nothing here says what every side was trained on, so a judge may be one that it "
             "has learned to please"
         )
-    files = []
-    for side, runs in setup.sides.items():
-        if any(map(is_table, runs)):
-            files.append(side)
-    # if all sides are files, no side is known to be decoded differently
+    files = [side for side, runs in setup.sides.items() if any(map(is_table, runs))]
+    # Answers from files may be decoded otherwise than those that are sampled here. If all sides are
+    # files, nothing is sampled here.
     if files and len(files) < len(setup.sides):
         yield (
             f"{' and '.join(files)}: how the answers were decoded (greedy or sampled, how long) is "
             f"not known; the others decode greedily, at most {setup.max_tokens} tokens"
         )
-    if not any(map(looks_up_references, setup.parts)):
-        return
+    if any(map(looks_up_references, setup.parts)):
+        yield from _notes_on_short_references(setup.prompts.rows)
+
+
+def _notes_on_short_references(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yields a note if the references are too short for PoSh: if their median number of words is
+    below MIN_REFERENCE_WORDS.
+    """
     words = []  # the number of words of each reference
-    for row in setup.prompts.rows:
+    for row in rows:
         for text in row.get("reference") or ():
             words.append(len(text.split()))
     if words and np.median(words) < MIN_REFERENCE_WORDS:

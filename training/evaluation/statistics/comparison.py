@@ -8,7 +8,7 @@ comparison.warnings  # what a reader must know first
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 
 from spanreward.rewards.base.unread import NotRead
@@ -114,7 +114,7 @@ def summarise_comparison(setup: Setup, evaluation: Evaluation) -> Comparison:
     Raises ValueError if no main metric applies to any answer.
     """
     scores = evaluation.scores
-    prompts = setup.prompts
+    clusters = setup.prompts.clusters
     first_table = next(iter(scores.values()))  # all sides have the same metrics
     metrics = metrics_of(setup, first_table)
     answers_of = {}
@@ -122,59 +122,72 @@ def summarise_comparison(setup: Setup, evaluation: Evaluation) -> Comparison:
         answers_of[side] = list(every_sample(chain(*runs)))
     if not any(metric.main for metric in metrics.values()):
         raise _nothing_judged(setup, answers_of)
-    # means, differences and verdicts
     scales = _scales_of(setup.rewards)
     summary = summarise_models(
-        scores, setup.drawn, evaluation.failed, setup.sides, scales, prompts.clusters
+        scores, setup.drawn, evaluation.failed, setup.sides, scales, clusters
     )
     failures = failures_of(setup, evaluation.answers)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
-    # the ranking is by one metric, the most trusted main metric
-    by_trust = lost_by(metrics)
-    decisive = by_trust[0]
+    metrics_by_trust = lost_by(metrics)  # the main metrics, the most trusted first
+    decisive = metrics_by_trust[0]  # the ranking is by this metric
     decisive_scores = {side: table[decisive] for side, table in scores.items()}
     decisive_means = {model: means[decisive] for model, means in summary.models.items()}
     # None for each side if all answers come from files, which hold no tokens
     lengths = {side: table.get("length") for side, table in scores.items()}
-    # the warnings, first those on all figures
-    fault_warnings, fault_notes = faulty_answers(setup, summary.models)
-    sign_warnings, sign_notes = _opposite_signs(pairs, metrics)
+    unread_of = not_read_by(answers_of)
+    comparison = Comparison(
+        setup=setup,
+        metrics=metrics,
+        models=summary.models,
+        pairs=pairs,
+        lost_by=metrics_by_trust,
+        ranking=rank_models(decisive_scores, decisive_means, clusters, failures),
+        parts=parts_by_kind(setup, evaluation.answers),
+        compute=compute_of(setup.sides, lengths),
+        notes=[],
+        warnings=[],
+        failures=failures,
+        not_read=unread_of,
+    )
+    warnings, notes = _warnings_and_notes(comparison, evaluation, answers_of)
+    return replace(comparison, warnings=warnings, notes=notes)
+
+
+def _warnings_and_notes(
+    comparison: Comparison,
+    evaluation: Evaluation,
+    answers_of: Mapping[str, Sequence[JudgedAnswer]],
+) -> tuple[list[str], list[str]]:
+    """Returns (warnings, notes) of a comparison, in the order in which a reader needs them.
+
+    comparison: without its warnings and notes. answers_of: by side, every answer of every run.
+    """
+    setup = comparison.setup
+    metrics = comparison.metrics
+    fault_warnings, fault_notes = faulty_answers(setup, comparison.models)
+    sign_warnings, sign_notes = _opposite_signs(comparison.pairs, metrics)
+    # first the warnings of what touches all figures
     warnings = [
-        *warnings_of(failures),
+        *warnings_of(comparison.failures),
         *unequal_failures(evaluation.failed),
         *failed_judgments(evaluation),
         *identical_answers(evaluation.answers),
-        *prompts.warnings,
+        *setup.prompts.warnings,
         *leak_warnings(setup),
         *_left_out(setup, metrics),
         *fault_warnings,
         *sign_warnings,
     ]
-    # the notes on what limits the figures
-    unread_of = not_read_by(answers_of)
     notes = [
         *_notes_on_empty(answers_of),
         *notes_on_samples(evaluation.answers),
-        *much_unread(unread_of),
+        *much_unread(comparison.not_read),
         *fault_notes,
-        *prompts.notes,
+        *setup.prompts.notes,
         *notes_on_limits(setup, metrics),
         *sign_notes,
     ]
-    return Comparison(
-        setup=setup,
-        metrics=metrics,
-        models=summary.models,
-        pairs=pairs,
-        lost_by=by_trust,
-        ranking=rank_models(decisive_scores, decisive_means, prompts.clusters, failures),
-        parts=parts_by_kind(setup, evaluation.answers),
-        compute=compute_of(setup.sides, lengths),
-        notes=notes,
-        warnings=warnings,
-        failures=failures,
-        not_read=unread_of,
-    )
+    return warnings, notes
 
 
 def _opposite_signs(
@@ -260,27 +273,12 @@ def rank_models(
     for model, estimate in means.items():
         if estimate.mean is not None and model not in waiting:
             mean_of[model] = estimate.mean
-    # for every two models, the model with the higher scores and the p-value of the difference
-    ordered_pairs = []  # (winner, loser)
-    p_values = []
-    for a, b in combinations(mean_of, 2):
-        gaps = score_differences(scores[a], scores[b])
-        sums, _ = in_clusters(gaps, clusters)
-        p = sign_flips(sums)
-        # a single prompt allows no test
-        p_values.append(1.0 if p is None else p)
-        winner, loser = b, a
-        if p is not None and sums.mean() > 0:
-            winner, loser = a, b
-        ordered_pairs.append((winner, loser))
     # by model, the models that are significantly higher and lower
     higher: dict[str, set[str]] = defaultdict(set)
     lower: dict[str, set[str]] = defaultdict(set)
-    for pair, adjusted_p in zip(ordered_pairs, holm_adjusted(p_values), strict=True):
-        winner, loser = pair
-        if adjusted_p < SIGNIFICANCE_LEVEL:
-            higher[loser].add(winner)
-            lower[winner].add(loser)
+    for winner, loser in _significant_pairs(scores, list(mean_of), clusters):
+        higher[loser].add(winner)
+        lower[winner].add(loser)
     rows = []
     for model in sorted(mean_of, key=mean_of.__getitem__, reverse=True):
         rank = 1 + len(higher[model])
@@ -291,3 +289,31 @@ def rank_models(
         if model not in mean_of:
             rows.append(Ranked(model, None, estimate, []))
     return rows
+
+
+def _significant_pairs(
+    scores: Mapping[str, Array], models: Sequence[str], clusters: Sequence[int] | None
+) -> list[tuple[str, str]]:
+    """Returns (winner, loser) for every two models whose scores differ significantly: with a
+    p-value below SIGNIFICANCE_LEVEL after the adjustment over all pairs (Holm).
+
+    scores: by model, the scores by one metric, (seeds, prompts). clusters: as in `rank_models`.
+    """
+    ordered_pairs = []  # (model with the higher scores, model with the lower scores)
+    p_values = []
+    for a, b in combinations(models, 2):
+        gaps = score_differences(scores[a], scores[b])
+        sums, _ = in_clusters(gaps, clusters)
+        p = sign_flips(sums)
+        if p is None:  # a single prompt allows no test
+            p_values.append(1.0)
+            ordered_pairs.append((b, a))
+            continue
+        p_values.append(p)
+        ordered_pairs.append((a, b) if sums.mean() > 0 else (b, a))
+    adjusted_p_values = holm_adjusted(p_values)
+    significant = []
+    for pair, adjusted_p in zip(ordered_pairs, adjusted_p_values, strict=True):
+        if adjusted_p < SIGNIFICANCE_LEVEL:
+            significant.append(pair)
+    return significant

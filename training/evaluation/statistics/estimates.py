@@ -93,8 +93,8 @@ def estimate_of(
     Args:
         values: scores of shape (rows, prompts).
         seeds: the training seed of each row. By default each row has a different seed. Rows of the
-            same seed are averaged first, because they are not independent: they start from the same
-            policy in several numerical environments.
+            same seed are averaged first, because they are not independent: they repeat one training
+            on another machine, or from perturbed weights.
         resamples: the draws of the bootstrap.
         clusters: one number per prompt; prompts with equal numbers are drawn together.
     """
@@ -102,13 +102,14 @@ def estimate_of(
     per_seed: list[float | None] = []
     for mean in nan_means(array):
         per_seed.append(None if np.isnan(mean) else float(mean))
-    prompt_means, _ = in_clusters(array, None)  # a mean over rows for each prompt with a score
+    # without clusters, `in_clusters` gives the mean over rows of each prompt with a score
+    prompt_means, _ = in_clusters(array, None)
     if not len(prompt_means):
         return Estimate(None, None, None, per_seed)
-    # 1. over prompts: clusters are drawn whole, and the mean of a draw is its sum / its count
+    # over prompts: clusters are drawn whole, and the mean of a draw is its sum / its count
     sums, counts = in_clusters(array, clusters)
     over_prompts = ratio_interval(sums, counts, draws=resamples)
-    # 2. over training seeds
+    # over training seeds
     row_seeds = range(len(array)) if seeds is None else seeds
     seed_rows = of_seeds(array, row_seeds)  # (seeds, prompts)
     has_score = ~np.isnan(seed_rows).all(axis=1)
@@ -124,13 +125,24 @@ def estimate_of(
         counted=len(prompt_means),
         trained=len(seed_rows),
     )
-    # 3. over prompts and seeds together
-    if len(seed_rows) >= MIN_SEEDS:
-        both = crossed_estimate(seed_rows, clusters)
-    else:
-        # too few seeds: a single row, of the prompts' means, gives an interval over prompts alone
-        mean_row = nan_means(array.T)[np.newaxis, :]
-        both = crossed_estimate(mean_row, clusters)
+    return _with_interval_over_both(estimate, array, seed_rows, clusters)
+
+
+def _with_interval_over_both(
+    estimate: Estimate, array: Array, seed_rows: Array, clusters: Sequence[int] | None
+) -> Estimate:
+    """Returns the estimate with `both_low` and `both_high`, the interval over prompts and training
+    seeds together. Returns the estimate unchanged if there is no such interval.
+
+    With fewer than MIN_SEEDS seeds, the spread between seeds cannot be estimated. Then `both_low`
+    and `both_high` are an interval over prompts alone, computed from one row: the mean of each
+    prompt. array: the scores, (rows, prompts). seed_rows: the mean scores of each training seed,
+    (seeds, prompts).
+    """
+    crossed_rows = seed_rows
+    if len(seed_rows) < MIN_SEEDS:
+        crossed_rows = nan_means(array.T)[np.newaxis, :]
+    both = crossed_estimate(crossed_rows, clusters)
     if both is None:
         return estimate
     return replace(

@@ -91,34 +91,35 @@ def judge_pair(
             gets a verdict.
     """
     if waits:
-        return Outcome(
-            UNDECIDED_OUTCOME, UNDECIDED_OUTCOME, UNDECIDED_OUTCOME, f"{UNDECIDED_OUTCOME}: {waits}"
-        )
+        why = f"{UNDECIDED_OUTCOME}: {waits}"
+        return Outcome(UNDECIDED_OUTCOME, UNDECIDED_OUTCOME, UNDECIDED_OUTCOME, why)
     prompts_sign = interval_sign(difference.low, difference.high)
     seeds_sign = interval_sign(difference.runs_low, difference.runs_high)
     doubt_over_prompts = why_undecided_over_prompts(difference, prompts_sign, adjusted_p)
     doubt_over_seeds = ""
     if not fixed:
         doubt_over_seeds = why_undecided_over_seeds(difference, prompts_sign, lone)
-    verdict_words, prompt_words = METRIC_WORDS.get(metric, USUAL_WORDS)
-    better, worse = verdict_words
-    higher, lower = prompt_words
     # with a doubt over prompts no side is better, even if the interval is on one side of 0
     if doubt_over_prompts:
         prompts_sign = 0
-    if doubt_over_seeds or prompts_sign == 0:
-        verdict = UNDECIDED_OUTCOME
-    elif prompts_sign > 0:
-        verdict = better
-    else:
-        verdict = worse
-    words = {1: higher, -1: lower, 0: UNDECIDED_OUTCOME}
+    verdict_sign = 0 if doubt_over_seeds else prompts_sign
+    verdict_words, prompt_words = METRIC_WORDS.get(metric, USUAL_WORDS)
     return Outcome(
-        verdict=verdict,
-        over_prompts=words[prompts_sign],
-        over_seeds=words[seeds_sign],
+        verdict=word_of_sign(verdict_sign, verdict_words),
+        over_prompts=word_of_sign(prompts_sign, prompt_words),
+        over_seeds=word_of_sign(seeds_sign, prompt_words),
         why="; ".join(filter(None, [doubt_over_prompts, doubt_over_seeds])),
     )
+
+
+def word_of_sign(sign: int, words: tuple[str, str]) -> str:
+    """Returns the word for a sign: with the words ("better", "worse"), 1 gives "better", -1 gives
+    "worse", and 0 gives "undecided".
+    """
+    positive, negative = words
+    if sign == 0:
+        return UNDECIDED_OUTCOME
+    return positive if sign > 0 else negative
 
 
 def why_undecided_over_prompts(
@@ -142,13 +143,8 @@ def why_undecided_over_prompts(
     # 3. the mean would be 0, or have the other sign, if all failed judgments had gone one way
     if difference.worst_case:
         lowest, highest = difference.worst_case
-        if prompts_sign > 0:
-            worst = lowest
-            could_turn = lowest <= 0
-        else:
-            worst = highest
-            could_turn = highest >= 0
-        if could_turn:
+        worst = lowest if prompts_sign > 0 else highest
+        if worst * prompts_sign <= 0:
             return (
                 f"{UNDECIDED_OUTCOME}: the {difference.failed} failed judgments could turn it, to "
                 f"{worst:+.3f}"
@@ -157,8 +153,7 @@ def why_undecided_over_prompts(
     if adjusted_p is not None and adjusted_p >= SIGNIFICANCE_LEVEL:
         return (
             f"{UNDECIDED_OUTCOME}: one of several differences, with an adjusted p of "
-            f"{adjusted_p:.2g} "
-            "(Holm)"
+            f"{adjusted_p:.2g} (Holm)"
         )
     return ""
 

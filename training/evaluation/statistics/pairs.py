@@ -84,48 +84,73 @@ def compare_pairs(
         for metric in mains:
             p_values[sides, metric] = table[metric].p
     adjusted_p_values = adjust_p_values(p_values)
-    clusters = setup.prompts.clusters
     pairs = []
-    for (later, earlier), table in pair_differences.items():
-        # two causes for no verdict: a side with a single training run, and answers that look like
-        # failures
-        lone = lone_run(setup, later, earlier)
+    for sides, table in pair_differences.items():
+        adjusted_of = {}  # of this pair; None without a p-value
+        for metric in mains:
+            adjusted_of[metric] = adjusted_p_values.get((sides, metric))
+        later, earlier = sides
         waits = waits_for(later, earlier, failures)
-        later_scores = evaluation.scores[later]
-        earlier_scores = evaluation.scores[earlier]
-        # if the same two runs are compared under several seeds, they count as one seed
-        later_runs = setup.sides[later]
-        earlier_runs = setup.sides[earlier]
-        runs = list(zip(later_runs, earlier_runs, strict=True))
-        seeds = independent_seeds(setup.drawn, runs)
-        entries = {}
-        for metric, difference in table.items():
-            adjusted_p = adjusted_p_values.get(((later, earlier), metric))
-            outcome = judge_pair(difference, metric, adjusted_p, setup.fixed, lone, waits)
-            rate = None  # only a main metric has a win rate
-            if metric in mains:
-                rate = win_rate(
-                    later_scores[metric],
-                    earlier_scores[metric],
-                    later_scores["words"],
-                    earlier_scores["words"],
-                    clusters,
-                )
-            entries[metric] = Compared(difference, outcome, adjusted_p, rate)
-        slices = compare_slices(
-            later_scores, earlier_scores, setup.prompts.slices, mains, seeds, clusters, waits
-        )
-        pair = Pair(
-            later,
-            earlier,
-            metrics=entries,
-            slices=slices,
-            sentence=pair_sentence(later, earlier, entries, metrics, setup.fixed, lone, waits),
-            headline=pair_headline(later, earlier, entries, metrics, waits),
-            waits=waits,
-        )
-        pairs.append(pair)
+        pairs.append(_compare_pair(setup, evaluation, sides, table, metrics, adjusted_of, waits))
     return pairs
+
+
+def _compare_pair(
+    setup: Setup,
+    evaluation: Evaluation,
+    sides: tuple[str, str],
+    differences: Mapping[str, Difference],
+    metrics: Mapping[str, Metric],
+    adjusted_p_values: Mapping[str, float | None],
+    waits: str,
+) -> Pair:
+    """Returns a later model against an earlier model, with verdicts, win rates, slices and
+    sentences.
+
+    Args:
+        setup, evaluation: the settings and the scores of the comparison.
+        sides: the names of the later and of the earlier model.
+        differences: the difference by each metric.
+        metrics: the metrics by name. Only a main metric has a win rate and slices.
+        adjusted_p_values: the p-value by each main metric, adjusted over all pairs, or None.
+        waits: the reason why the pair gets no verdict yet, or "".
+    """
+    later, earlier = sides
+    later_scores = evaluation.scores[later]
+    earlier_scores = evaluation.scores[earlier]
+    clusters = setup.prompts.clusters
+    lone = lone_run(setup, later, earlier)
+    entries = {}
+    for metric, difference in differences.items():
+        adjusted_p = adjusted_p_values.get(metric)
+        outcome = judge_pair(difference, metric, adjusted_p, setup.fixed, lone, waits)
+        rate = None
+        if metrics[metric].main:
+            rate = win_rate(
+                later_scores[metric],
+                earlier_scores[metric],
+                later_scores["words"],
+                earlier_scores["words"],
+                clusters,
+            )
+        entries[metric] = Compared(difference, outcome, adjusted_p, rate)
+    # One number per comparison of two runs. If the user gave the same two runs for several seeds,
+    # they are independent only once.
+    runs = list(zip(setup.sides[later], setup.sides[earlier], strict=True))
+    seeds = independent_seeds(setup.drawn, runs)
+    mains = [name for name, metric in metrics.items() if metric.main]
+    slices = compare_slices(
+        later_scores, earlier_scores, setup.prompts.slices, mains, seeds, clusters, waits
+    )
+    return Pair(
+        later,
+        earlier,
+        metrics=entries,
+        slices=slices,
+        sentence=pair_sentence(later, earlier, entries, metrics, setup.fixed, lone, waits),
+        headline=pair_headline(later, earlier, entries, metrics, waits),
+        waits=waits,
+    )
 
 
 def win_rate(
@@ -166,14 +191,17 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
     """Returns the name of the side that is a single training run while the other side has several
     runs; "" for no such side.
 
-    Such a side gets no verdict, because one run does not show how far other seeds would be. A side
-    does not count if runs of the other side began from its policy. The comparison then is about the
-    training that began from this very policy, so the policy needs no other seeds.
+    Such a side gets no verdict, because one run does not show how far other seeds would be.
+
+    A side is no lone run if a run of the other side began from its policy, as "sft" in "sft, then
+    dapo with three seeds". The comparison is then about the training that began from this very
+    policy, so the policy needs no other seeds.
     """
     for name, other in ((later, earlier), (earlier, later)):
         runs = set(setup.sides[name])
         other_runs = set(setup.sides[other])
-        if len(runs) != 1 or len(other_runs) == 1:
+        # only a single run beside several runs is a problem
+        if len(runs) > 1 or len(other_runs) == 1:
             continue
         run = setup.sides[name][0]
         began_from = set(map(first_policy, other_runs))

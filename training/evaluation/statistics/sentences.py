@@ -8,6 +8,7 @@ contradiction_cautions("dapo", "sft", entries, metrics)
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, combinations
 
 from spanreward.rewards.comparison.figures import (
     NO_FIGURE,
@@ -56,13 +57,43 @@ def pair_sentence(
     if waits:
         figures = differences_alone(entries, metrics)
         return f"{later} against {earlier}: the verdict waits: {waits}. {WAITING_REMEDY}. {figures}"
-    seeds = max(entry.difference.trained for entry in entries.values())
-    # what keeps all metrics from a verdict over seeds is written once
-    limit = ""
-    if not fixed and seeds < MIN_SEEDS:
-        limit = too_few(seeds)
-    elif not fixed and lone:
-        limit = f"{lone} is one training run"
+    # fixed systems have no training seeds, so nothing about seeds limits their verdict
+    limit = "" if fixed else _limit_of_seeds(entries, lone)
+    outcomes = outcomes_of_mains(entries, metrics, fixed, prompts_alone=bool(limit))
+    length = length_difference(entries["words"].difference.mean)
+    if not limit:
+        return f"{later} against {earlier}: {outcomes}; {length}."
+    return (
+        f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: "
+        f"{outcomes}; {length}."
+    )
+
+
+def _limit_of_seeds(entries: ComparedMetrics, lone: str) -> str:
+    """Returns the reason why no metric can have a verdict over training seeds, such as "1 seed, 3
+    or more are needed"; "" if there is no such reason.
+
+    entries, lone: as in `pair_sentence`.
+    """
+    # a metric may lack scores for some seeds, so take the metric with the most seeds
+    seed_counts = [entry.difference.trained for entry in entries.values()]
+    most_seeds = max(seed_counts)
+    if most_seeds < MIN_SEEDS:
+        return too_few(most_seeds)
+    if lone:
+        return f"{lone} is one training run"
+    return ""
+
+
+def outcomes_of_mains(
+    entries: ComparedMetrics, metrics: MetricsByName, fixed: bool, prompts_alone: bool
+) -> str:
+    """Returns the verdicts on the main metrics with their figures, the metrics of one verdict
+    together: "better by truth F1 +0.040 [0.020, 0.060]; undecided by overlap +0.001 [...]".
+
+    fixed: whether both sides are fixed systems. prompts_alone: whether the outcomes hold for these
+    prompts alone ("higher") and not for other prompts and seeds ("better").
+    """
     groups: dict[str, list[str]] = {}  # by verdict, a text on each metric
     for name, entry in entries.items():
         metric = metrics[name]
@@ -72,20 +103,13 @@ def pair_sentence(
         reservations = reservations_about(metric, fixed)
         if reservations:
             text += f" ({reservations})"
-        word = entry.outcome.over_prompts if limit else entry.outcome.verdict
+        word = entry.outcome.over_prompts if prompts_alone else entry.outcome.verdict
         groups.setdefault(word, []).append(text)
     clauses = []
     for word in (*VERDICT_ORDER, UNDECIDED_OUTCOME):
         if word in groups:
             clauses.append(f"{word} by {joined_names(groups[word])}")
-    outcomes = "; ".join(clauses)
-    length = length_difference(entries["words"].difference.mean)
-    if not limit:
-        return f"{later} against {earlier}: {outcomes}; {length}."
-    return (
-        f"{later} against {earlier}: undecided over seeds ({limit}). On these prompts alone: "
-        f"{outcomes}; {length}."
-    )
+    return "; ".join(clauses)
 
 
 def reservations_about(metric: Metric, fixed: bool) -> str:
@@ -146,31 +170,32 @@ def pair_headline(
     if waits:
         return f"{later} against {earlier}: the verdict waits: {waits}."
     mains = [metric for metric in entries if metrics[metric].main]
-    # If a metric has a verdict, the undecided metrics are left out below. If no metric has one,
-    # each metric's weaker word counts, which holds for these prompts alone.
+    # A verdict ("better") holds for other prompts and seeds too. If a metric has a verdict, metrics
+    # without one are left out. If no metric has a verdict, each is named by its weaker word
+    # ("higher"), which holds for these prompts alone.
     sure = any(entries[metric].outcome.verdict != UNDECIDED_OUTCOME for metric in mains)
     groups: dict[str, list[str]] = {}  # by verdict, the metrics
     for metric in mains:
         outcome = entries[metric].outcome
         word = outcome.verdict if sure else outcome.over_prompts
-        groups.setdefault(word, []).append(metric_label(metric))
+        if word in VERDICT_ORDER:
+            groups.setdefault(word, []).append(metric)
+    if not groups:
+        return f"{later} against {earlier}: no difference that is beyond chance."
     outcomes: list[str] = []
-    named: list[str] = []  # the metrics of these outcomes
     for word in VERDICT_ORDER:
         if word in groups:
             # "better than sft by truth F1, and worse by overlap"
             than = "" if outcomes else f"than {earlier} "
-            by = named_or_counted(groups[word], len(mains))
-            outcomes.append(f"{word} {than}by {by}")
-            named += groups[word]
-    if not outcomes:
-        return f"{later} against {earlier}: no difference that is beyond chance."
+            labels = list(map(metric_label, groups[word]))
+            outcomes.append(f"{word} {than}by {named_or_counted(labels, len(mains))}")
     text = f"{later} is {', and '.join(outcomes)}"
     if not sure:
         text += ", on these prompts"
+    named = set(chain(*groups.values()))
     reserved = []
     for metric in mains:
-        if metrics[metric].unpublished and metric_label(metric) in named:
+        if metric in named and metrics[metric].unpublished:
             reserved.append(metric_label(metric))
     if reserved:
         text += f" ({joined_names(reserved)} {UNPUBLISHED_NOTE})"
@@ -194,9 +219,9 @@ def contradiction_cautions(
 ) -> tuple[list[str], list[str]]:
     """Returns warnings and notes on main metrics whose differences have opposite signs.
 
-    Two such metrics get a warning if neither sign is chance over these prompts. All other
-    contradictions get one note together, because a sign may be chance. The warning on a metric that
-    a model was trained on names the likely reason.
+    Two such metrics get a warning if neither sign is chance over these prompts. If a sign of two
+    others may be chance, one note lists all metrics by their signs. The warning on a metric that a
+    model was trained on names the likely reason.
     """
     means = {}
     for metric, entry in entries.items():
@@ -204,38 +229,31 @@ def contradiction_cautions(
         if metrics[metric].main and mean is not None:
             means[metric] = mean
     # metrics that were trained on come first, so that a warning begins with such a metric
-    trained = [metric for metric in means if metrics[metric].kind == "trained"]
-    others = [metric for metric in means if metrics[metric].kind != "trained"]
-    ordered = trained + others
-    warnings: list[str] = []
+    ordered = sorted(means, key=lambda metric: metrics[metric].kind != "trained")
+    opponents: dict[str, list[str]] = {}  # by metric, later metrics that surely have another sign
     some_doubtful = False  # whether a contradiction may be chance
-    for index, metric in enumerate(ordered):
-        sure = []  # later metrics of the other sign, if neither sign is chance over prompts
-        for other in ordered[index + 1 :]:
-            has_other_sign = means[metric] * means[other] < 0
-            if not has_other_sign:
-                continue
-            word = entries[metric].outcome.over_prompts
-            other_word = entries[other].outcome.over_prompts
-            if {word, other_word} == {"higher", "lower"}:
-                sure.append(other)
-            else:
-                some_doubtful = True
-        if metric in trained:
-            why = "it has learned to please its reward, or the reward sees what the others do not"
+    for metric, other in combinations(ordered, 2):
+        has_other_sign = means[metric] * means[other] < 0
+        if not has_other_sign:
+            continue
+        words = {entries[metric].outcome.over_prompts, entries[other].outcome.over_prompts}
+        if words == {"higher", "lower"}:
+            opponents.setdefault(metric, []).append(other)
         else:
-            why = "look at what each of them sees"
-        if sure:
-            this_side = listed_means([metric], means, metrics)
-            other_side = listed_means(sure, means, metrics)
-            warnings.append(f"{later} against {earlier}: {this_side}, but {other_side}: {why}")
+            some_doubtful = True
+    warnings = []
+    for metric, others in opponents.items():
+        why = "look at what each of them sees"
+        if metrics[metric].kind == "trained":
+            why = "it has learned to please its reward, or the reward sees what the others do not"
+        this_side = listed_means([metric], means, metrics)
+        other_side = listed_means(others, means, metrics)
+        warnings.append(f"{later} against {earlier}: {this_side}, but {other_side}: {why}")
     if not some_doubtful:
         return warnings, []
     # one note for all contradictions that may be chance
-    above_zero = [name for name, mean in means.items() if mean > 0]
-    below_zero = [name for name, mean in means.items() if mean < 0]
-    plus = listed_means(above_zero, means, metrics)
-    minus = listed_means(below_zero, means, metrics)
+    plus = listed_means([name for name in means if means[name] > 0], means, metrics)
+    minus = listed_means([name for name in means if means[name] < 0], means, metrics)
     return warnings, [
         f"{later} against {earlier}: {plus}, but {minus}; one of the signs may be chance"
     ]
@@ -275,7 +293,8 @@ def in_figures(mean: Estimate, digits: int = 3, sign: str = "") -> str:
     interval over prompts and seeds together.
     """
     text = estimate_text(mean.mean, mean.low, mean.high, digits, sign)
-    # with too few seeds the second interval would be over prompts again
+    # With too few seeds there is no interval over seeds (`runs_low`). Then `both_low` is that of an
+    # interval over prompts too, and says nothing new.
     if mean.runs_low is None:
         return text
     both = interval_text(mean.both_low, mean.both_high, digits)

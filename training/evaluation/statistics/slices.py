@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
 from spanreward.rewards.comparison.resampling import DRAW_COUNT
@@ -66,7 +67,8 @@ def by_number(value: str) -> tuple[bool, float, str]:
     """Returns a sort key for the values of a slice: (has no number, size of the number, value).
 
     Numbers are sorted by size: "up to 3" comes before 3, and "over 9" after 9. Values without a
-    number come last, in the order of the alphabet.
+    number come last, in the order of the alphabet. Example: "up to 12", "13 to 20" and "over 20"
+    have the sizes 11.5, 13 and 21.
     """
     numbers = []
     for word in value.split():
@@ -74,7 +76,7 @@ def by_number(value: str) -> tuple[bool, float, str]:
         if digits.isdigit():
             numbers.append(word)
     size = float(numbers[0]) if numbers else 0.0
-    # move such a value a little, so that it is sorted beside its number
+    # "over 20" comes after 20, and "up to 12" before 12
     if value.startswith("over "):
         size += 1.0
     elif value.startswith("up to "):
@@ -105,27 +107,17 @@ def compare_slices(
     """
     # by (slice, value, metric)
     differences: dict[tuple[str, str, str], estimates.Difference] = {}
-    p_values = {}
     for name, values in usable_values(slices).items():
         for value in values:
             # True for the prompts with this value
             chosen = np.array([value in prompt_values for prompt_values in slices[name]])
-            chosen_clusters = None
-            if clusters is not None:
-                chosen_clusters = np.asarray(clusters)[chosen]
             for metric in metrics:
-                a = later[metric][:, chosen]
-                b = earlier[metric][:, chosen]
-                difference = estimates.paired_difference(a, b, seeds, clusters=chosen_clusters)
-                # the metric applies to no prompt of the slice, or all judgments failed
-                if not difference.counted:
-                    continue
-                gaps = estimates.score_differences(a, b)
-                sums, _ = estimates.in_clusters(gaps, chosen_clusters)
-                key = (name, value, metric)
-                p_values[key] = sign_flips(sums)
-                differences[key] = replace(difference, p=p_values[key])
+                difference = _difference_on(later[metric], earlier[metric], chosen, seeds, clusters)
+                # no score: the metric applies to no prompt of the slice, or all judgments failed
+                if difference.counted:
+                    differences[name, value, metric] = difference
     # one adjustment for the whole table, so that chance alone makes hardly any slice significant
+    p_values = {key: difference.p for key, difference in differences.items()}
     adjusted_p_values = adjust_p_values(p_values)
     rows = []
     for key, difference in differences.items():
@@ -134,6 +126,29 @@ def compare_slices(
         outcome = judge_pair(difference, metric, adjusted_p, waits=waits)
         rows.append(Slice(name, value, metric, difference, adjusted_p, outcome))
     return rows
+
+
+def _difference_on(
+    later: estimates.Array,
+    earlier: estimates.Array,
+    chosen: NDArray[np.bool_],
+    seeds: Sequence[int],
+    clusters: Sequence[int] | None,
+) -> estimates.Difference:
+    """Returns the difference between two models on some prompts, with the p-value of `sign_flips`.
+
+    later, earlier: the scores of the models on all prompts, (seeds, prompts). chosen: True for each
+    prompt that counts. seeds, clusters: as in `compare_slices`.
+    """
+    chosen_clusters: Any = None
+    if clusters is not None:
+        chosen_clusters = np.asarray(clusters)[chosen]
+    a = later[:, chosen]
+    b = earlier[:, chosen]
+    difference = estimates.paired_difference(a, b, seeds, clusters=chosen_clusters)
+    gaps = estimates.score_differences(a, b)
+    sums, _ = estimates.in_clusters(gaps, chosen_clusters)
+    return replace(difference, p=sign_flips(sums))
 
 
 def sign_flips(per_prompt: estimates.Array, draws: int = DRAW_COUNT) -> float | None:

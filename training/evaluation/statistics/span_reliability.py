@@ -89,6 +89,27 @@ def labelled_rows(
     return rows
 
 
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """All phrases that a judge was asked about, one element per phrase in every array.
+
+    Attributes:
+        kinds: the kind of the phrase, such as "entity".
+        rows: the number of the phrase's completion.
+        credits: the phrase's credit.
+        labels: 1 for a phrase that is right by people's labels, 0 for a wrong phrase.
+        residual_credits, residual_labels: the credits and the labels, from which the baseline of
+            training has been subtracted.
+    """
+
+    kinds: NDArray[np.str_]
+    rows: NDArray[np.int64]
+    credits: Array
+    labels: Array
+    residual_credits: Array
+    residual_labels: Array
+
+
 def span_reliability(
     rows: Sequence[Labelled], resamples: int = RESAMPLE_COUNT
 ) -> dict[str, dict[str, Any]]:
@@ -99,59 +120,81 @@ def span_reliability(
     of "completions" and "phrases". Each entry also has the share of phrases that are "wrong" by the
     labels, and the share that is "blamed" (credit below 0). r is None if all labels are equal.
     """
-    # for each phrase that the judge was asked about:
+    phrases = _phrases_of_rows(rows)
+    all_phrases = np.arange(len(phrases.labels))
+    reliability_of = {"all": _reliability_of_phrases(phrases, all_phrases, resamples)}
+    for kind in sorted(set(phrases.kinds.tolist())):
+        of_kind = np.flatnonzero(phrases.kinds == kind)
+        reliability_of[kind] = _reliability_of_phrases(phrases, of_kind, resamples)
+    return reliability_of
+
+
+def _phrases_of_rows(rows: Sequence[Labelled]) -> _Phrases:
+    """Returns the phrases of all completions with their credits and labels.
+
+    A phrase is wrong if a range that people marked touches its first mention.
+    """
     phrases = []
-    phrases_with_label = []  # the phrase, with its label in place of its credit
-    labels = []  # 1 for a right phrase, 0 for a wrong one
-    row_numbers = []  # the number of its completion
+    labels = []
+    row_numbers = []
     for number, row in enumerate(rows):
         spans = first_mentions(row.spans)
         row_phrases = phrases_of(spans, row.text, row.group)
         for span, phrase in zip(spans, row_phrases, strict=True):
-            label = 0.0 if touches_range(span, row.wrong) else 1.0
             phrases.append(phrase)
-            phrases_with_label.append(replace(phrase, credit=label))
-            labels.append(label)
+            labels.append(0.0 if touches_range(span, row.wrong) else 1.0)
             row_numbers.append(number)
-    row_of_phrase = np.array(row_numbers, dtype=np.int64)
-    # the baseline is subtracted from the credit and from the label
-    residual_credits = np.array(residual_credit(phrases))
-    residual_labels = np.array(residual_credit(phrases_with_label))
+    # `residual_credit` subtracts the baseline from the field `credit`. To subtract it from the
+    # labels, these copies of the phrases have the label in this field.
+    phrases_with_label = []
+    for phrase, label in zip(phrases, labels, strict=True):
+        phrases_with_label.append(replace(phrase, credit=label))
+    return _Phrases(
+        kinds=np.array([phrase.kind for phrase in phrases]),
+        rows=np.array(row_numbers, dtype=np.int64),
+        credits=np.array([phrase.credit for phrase in phrases]),
+        labels=np.array(labels),
+        residual_credits=np.array(residual_credit(phrases)),
+        residual_labels=np.array(residual_credit(phrases_with_label)),
+    )
+
+
+def _reliability_of_phrases(
+    phrases: _Phrases, chosen: NDArray[np.int64], resamples: int
+) -> dict[str, Any]:
+    """Returns the figures of some phrases, as `span_reliability` documents them: r with its
+    interval, counts and shares.
+
+    r correlates residual credits with residual labels: each less its baseline (`residual_credit`).
+    chosen: the indices of the phrases in the arrays of `phrases`.
+    resamples: the draws of the bootstrap.
+    """
 
     def correlation(completions: Sequence[NDArray[np.int64]]) -> float:
-        """Returns r over some completions. completions: for each, the numbers of its phrases."""
+        """Returns r over some completions. completions: for each, the indices of its phrases."""
         drawn = np.concatenate(completions)
-        return pearson_correlation(residual_credits[drawn], residual_labels[drawn])
+        return pearson_correlation(phrases.residual_credits[drawn], phrases.residual_labels[drawn])
 
-    def figures_of(chosen: NDArray[np.int64]) -> dict[str, Any]:
-        """Returns the entry for some phrases. chosen: the numbers of the phrases."""
-        chosen_rows = row_of_phrase[chosen]
-        chosen_labels = [labels[number] for number in chosen]
-        blamed = [phrases[number].credit < 0 for number in chosen]
-        figures: dict[str, float | None] = {"r": None, "low": None, "high": None}
-        # equal labels have no correlation
-        if len(set(chosen_labels)) > 1:
-            # whole completions are drawn, because phrases of one text are not independent
-            completions = [chosen[chosen_rows == row] for row in np.unique(chosen_rows)]
-            interval = bootstrap(completions, correlation, resamples)
-            figures = {"r": correlation(completions), **asdict(interval)}
-        # r is nan if all credits are equal
-        for key, value in figures.items():
-            if value is not None and np.isnan(value):
-                figures[key] = None
-        return {
-            **figures,
-            "completions": len(set(chosen_rows.tolist())),
-            "phrases": len(chosen),
-            "wrong": 1 - float(np.mean(chosen_labels)),
-            "blamed": float(np.mean(blamed)),
-        }
-
-    kinds = np.array([phrase.kind for phrase in phrases])
-    reliability_of = {"all": figures_of(np.arange(len(phrases)))}
-    for kind in sorted(set(kinds.tolist())):
-        reliability_of[kind] = figures_of(np.flatnonzero(kinds == kind))
-    return reliability_of
+    chosen_rows = phrases.rows[chosen]
+    labels = phrases.labels[chosen]
+    figures: dict[str, float | None] = {"r": None, "low": None, "high": None}
+    # equal labels have no correlation
+    if len(set(labels.tolist())) > 1:
+        # whole completions are drawn, because phrases of one text are not independent
+        completions = [chosen[chosen_rows == row] for row in np.unique(chosen_rows)]
+        interval = bootstrap(completions, correlation, resamples)
+        figures = {"r": correlation(completions), **asdict(interval)}
+    # r is nan if all credits are equal
+    for key, value in figures.items():
+        if value is not None and np.isnan(value):
+            figures[key] = None
+    return {
+        **figures,
+        "completions": len(set(chosen_rows.tolist())),
+        "phrases": len(chosen),
+        "wrong": 1 - float(np.mean(labels)),
+        "blamed": float(np.mean(phrases.credits[chosen] < 0)),
+    }
 
 
 def judge_errors(rows: Sequence[Labelled]) -> dict[str, dict[str, Any]]:

@@ -50,6 +50,29 @@ class Summary:
     differences: dict[tuple[str, str], dict[str, Difference]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The scores of all models, with what the statistics need beside the scores.
+
+    Attributes:
+        scores: {model: {metric: array of shape (rows, prompts)}}, with NaN for a missing score.
+        failed: {model: {metric: bools of the same shape}}, True where a judge failed.
+        seeds: the training seed of each row.
+        runs: {model: the run of each row}.
+        scales: {metric: (lowest score, highest score)} of each metric that is not in [0, 1].
+        clusters: one number per prompt, equal for prompts that are drawn together, or None.
+        resamples: the draws of the bootstrap.
+    """
+
+    scores: dict[str, dict[str, Array]]
+    failed: dict[str, dict[str, BooleanArray]]
+    seeds: Sequence[int]
+    runs: Mapping[str, Sequence[Any]]
+    scales: Mapping[str, tuple[float, float]]
+    clusters: Sequence[int] | None
+    resamples: int
+
+
 def summarise_models(
     scores: TablesOfModels,
     seeds: Sequence[int] | None = None,
@@ -67,90 +90,96 @@ def summarise_models(
 
     Args:
         scores: {model: {metric: (seeds, prompts)}}, the models in the order of training.
-        seeds: the name of each row's training seed (default 0, 1, ...). Rows of one name are one
-            training seed in several numerical environments.
+        seeds: the name of each row's training seed (default 0, 1, ...). Rows of one name repeat a
+            training with the same seed on another machine or from perturbed weights. Such rows
+            count as one seed.
         failed: bools of the shapes of `scores`, True where a judge failed; by default at every NaN.
-        runs: the run of each row, by model; rows that compare the same two runs count once.
+        runs: the run of each row, by model, such as its folder. If several rows compare the same
+            two runs, the difference counts once.
         scales: the lowest and highest score of each metric that is not in [0, 1].
         clusters: one number per prompt, equal for prompts that are drawn together.
         resamples: the draws of the bootstrap.
     """
-    metrics = list(next(iter(scores.values())))
+    metrics = list(next(iter(scores.values())))  # all models have the same metrics
     arrays: dict[str, dict[str, Array]] = {}
+    failures: dict[str, dict[str, BooleanArray]] = {}
     for model, table in scores.items():
         arrays[model] = {metric: as_scores(table[metric]) for metric in metrics}
-    first_table = next(iter(arrays.values()))
-    rows = range(len(first_table[metrics[0]]))
-    seed_names = list(seeds or rows)
-    runs_of = runs or dict.fromkeys(scores, rows)  # by model, the run of each row
-    scale_of = scales or {}
-
-    def judge_failed(model: str, metric: str) -> BooleanArray:
-        """Returns where a judge failed, as bools of shape (seeds, prompts)."""
         if failed is None:
-            return np.isnan(arrays[model][metric])
-        return np.asarray(failed[model][metric], dtype=bool)
-
-    def mean(model: str, metric: str) -> Estimate:
-        """Returns a model's mean over the answers for which all models have a score."""
-        # for each model, True where an answer has no score
-        without_score = [np.isnan(table[metric]) for table in arrays.values()]
-        # a model without any score must not empty the means of the other models
-        without_score = [flags for flags in without_score if not flags.all()]
-        # keep the answers for which all these models have a score
-        comparable = ~np.any(without_score, axis=0)
-        values = np.where(comparable, arrays[model][metric], np.nan)
-        row_seeds = independent_seeds(seed_names, runs_of[model])
-        estimate = estimate_of(values, row_seeds, resamples, clusters)
-        failures = int(judge_failed(model, metric).sum())
-        return replace(estimate, failed=failures)
-
-    def difference(later: str, earlier: str, metric: str) -> Difference:
-        """Returns the difference over the answers for which both models have a score."""
-        a = arrays[later][metric]
-        b = arrays[earlier][metric]
-        failed_a = judge_failed(later, metric)
-        failed_b = judge_failed(earlier, metric)
-        run_pairs = list(zip(runs_of[later], runs_of[earlier], strict=True))
-        row_seeds = independent_seeds(seed_names, run_pairs)
-        paired = paired_difference(a, b, row_seeds, resamples, clusters)
-        scale = scale_of.get(metric, (0.0, 1.0))
-        return replace(
-            paired,
-            failed=int((failed_a | failed_b).sum()),
-            worst_case=worst_case(a, b, failed_a, failed_b, scale),
-        )
-
+            failures[model] = {metric: np.isnan(arrays[model][metric]) for metric in metrics}
+        else:
+            of_model = failed[model]
+            failures[model] = {metric: np.asarray(of_model[metric], bool) for metric in metrics}
+    first_array = next(iter(arrays.values()))[metrics[0]]
+    rows = range(len(first_array))
+    tables = _Tables(
+        scores=arrays,
+        failed=failures,
+        seeds=list(seeds or rows),
+        runs=runs or dict.fromkeys(scores, rows),
+        scales=scales or {},
+        clusters=clusters,
+        resamples=resamples,
+    )
     models = {}
     for model in scores:
-        models[model] = {metric: mean(model, metric) for metric in metrics}
-    # the models come in the order of training
+        models[model] = {metric: _mean_of(tables, model, metric) for metric in metrics}
     differences = {}
-    for earlier, later in combinations(scores, 2):
-        table_of_pair = {metric: difference(later, earlier, metric) for metric in metrics}
-        differences[later, earlier] = table_of_pair
+    for earlier, later in combinations(scores, 2):  # the models come in the order of training
+        of_pair = {}
+        for metric in metrics:
+            of_pair[metric] = _difference_of(tables, later, earlier, metric)
+        differences[later, earlier] = of_pair
     return Summary(models, differences)
+
+
+def _mean_of(tables: _Tables, model: str, metric: str) -> Estimate:
+    """Returns a model's mean over the answers for which all models have a score by the metric.
+
+    A model without any score does not count, because it would empty the means of the other models.
+    """
+    lacking = []  # for each model that counts, True where an answer has no score
+    for table in tables.scores.values():
+        without_score = np.isnan(table[metric])
+        if not without_score.all():
+            lacking.append(without_score)
+    comparable = ~np.any(lacking, axis=0)
+    values = np.where(comparable, tables.scores[model][metric], np.nan)
+    row_seeds = independent_seeds(tables.seeds, tables.runs[model])
+    estimate = estimate_of(values, row_seeds, tables.resamples, tables.clusters)
+    failed = int(tables.failed[model][metric].sum())
+    return replace(estimate, failed=failed)
+
+
+def _difference_of(tables: _Tables, later: str, earlier: str, metric: str) -> Difference:
+    """Returns the difference between two models over the answers for which both have a score."""
+    scores = tables.scores[later][metric]
+    earlier_scores = tables.scores[earlier][metric]
+    failed = tables.failed[later][metric]
+    earlier_failed = tables.failed[earlier][metric]
+    # Rows with the same two runs hold the same scores, and must not count as several seeds. So if
+    # three rows repeat two fixed models, the seeds [0, 1, 2] become [0, 0, 0].
+    runs_of_rows = list(zip(tables.runs[later], tables.runs[earlier], strict=True))
+    row_seeds = independent_seeds(tables.seeds, runs_of_rows)
+    paired = paired_difference(scores, earlier_scores, row_seeds, tables.resamples, tables.clusters)
+    scale = tables.scales.get(metric, (0.0, 1.0))
+    return replace(
+        paired,
+        failed=int((failed | earlier_failed).sum()),
+        worst_case=worst_case(scores, earlier_scores, failed, earlier_failed, scale),
+    )
 
 
 def parts_by_kind(setup: Setup, answers: AnswersOfSides) -> Summary:
     """Returns means and differences of scores that cover a single kind of phrase.
 
     A verdict has such scores among its parts. One is "posh_precision_entity", PoSh's precision over
-    entities alone. The verdicts are those that the page shows.
+    entities alone.
 
-    answers: by side, the judged answers of each run.
+    answers: by side, the judged answers of each run. A JudgedAnswer has the verdict of one reward,
+    the one that the page shows.
     """
-    prefixes = {}  # {"posh": ("f1_", "precision_", "recall_")}
-    for reward in setup.rewards:
-        beginnings = [f"{main}_" for main in reward.main_parts]
-        prefixes[reward.__name__] = tuple(beginnings)  # as startswith takes them
-    # (judging reward, part), in order of appearance
-    splits: dict[tuple[str, str], None] = {}
-    for runs in answers.values():
-        for answer in chain(*runs):
-            for part in answer.verdict.parts:
-                if part.startswith(prefixes[answer.judge]):
-                    splits[answer.judge, part] = None
+    splits = _parts_of_one_kind(setup, answers)
     if not splits:
         return Summary({}, {})
     scores: dict[str, dict[str, Array]] = {}
@@ -159,29 +188,50 @@ def parts_by_kind(setup: Setup, answers: AnswersOfSides) -> Summary:
     for side, runs in answers.items():
         scores[side] = {}
         no_failures[side] = {}
-        for judge, part in splits:
-            table = [part_of_run(run, judge, part) for run in runs]
+        for reward_name, part in splits:
+            table = [part_of_run(run, reward_name, part) for run in runs]
             values = np.array(table, float)  # None becomes NaN
-            name = f"{judge}_{part}"
+            name = f"{reward_name}_{part}"
             scores[side][name] = values
             no_failures[side][name] = np.zeros(values.shape)
     return summarise_models(scores, setup.seeds, no_failures, setup.sides)
 
 
-def part_of_run(run: Sequence[JudgedAnswer], judge: str, part: str) -> list[float | None]:
+def _parts_of_one_kind(setup: Setup, answers: AnswersOfSides) -> list[tuple[str, str]]:
+    """Returns (name of the reward, part) of each part of the answers' verdicts that covers a single
+    kind of phrase, such as ("posh", "precision_entity"), in the order of appearance.
+
+    The name of such a part begins with the name of a main part and "_".
+    """
+    prefixes = {}  # {"posh": ("f1_", "precision_", "recall_")}
+    for reward in setup.rewards:
+        beginnings = [f"{main}_" for main in reward.main_parts]
+        prefixes[reward.__name__] = tuple(beginnings)  # as startswith takes them
+    splits: dict[tuple[str, str], None] = {}  # a dict, because a set would lose the order
+    for runs in answers.values():
+        for answer in chain(*runs):
+            reward_name = answer.judge  # the reward that gave the verdict
+            for part in answer.verdict.parts:
+                if part.startswith(prefixes[reward_name]):
+                    splits[reward_name, part] = None
+    return list(splits)
+
+
+def part_of_run(run: Sequence[JudgedAnswer], reward_name: str, part: str) -> list[float | None]:
     """Returns a part of the verdict of each answer of a run, such as "precision_entity".
 
     If a prompt has several sampled answers, its number is the mean over the samples. The number is
-    None if no sample has a shown verdict of the reward `judge` with the part.
+    None if no sample has such a part.
 
-    judge: the name of the reward that gave the verdict. part: the name of the part.
+    reward_name: verdicts of other rewards do not count. part: the name of the part.
     """
     values: list[float | None] = []
     for answer in run:
         sample_values = []
         for sample in every_sample([answer]):
             parts = sample.verdict.parts
-            if sample.judge == judge and part in parts:
+            # `judge` is the name of the reward that gave the verdict
+            if sample.judge == reward_name and part in parts:
                 sample_values.append(parts[part])
         values.append(fmean(sample_values) if sample_values else None)
     return values
@@ -197,8 +247,10 @@ def worst_case(
     """Returns the lowest and the highest mean of a - b that failed verdicts allow.
 
     For the lowest mean, every failed `a` counts as the lowest possible score, and every failed `b`
-    as the highest. For the highest mean, it is the other way round. Returns None if no verdict
-    failed, or if no prompt has a score, or a failed verdict, in both arrays.
+    as the highest. For the highest mean, it is the other way round.
+
+    Returns None if no verdict failed. Also returns None if the metric applies to no prompt in both
+    arrays. It applies to a prompt with a score or with a failed verdict.
 
     Args:
         a, b: scores of two models, (seeds, prompts).
@@ -214,7 +266,7 @@ def worst_case(
         filled_a = np.where(failed_a, score_a, a)
         filled_b = np.where(failed_b, score_b, b)
         prompt_means, _ = in_clusters(filled_a - filled_b, None)
-        if not len(prompt_means):  # the metric applies to no prompt on both sides
+        if not len(prompt_means):  # the metric applies to no prompt in both arrays
             return None
         means.append(float(prompt_means.mean()))
     return means

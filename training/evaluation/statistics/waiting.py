@@ -11,10 +11,12 @@ itself.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from spanreward.rewards.rows.sample import row_sample
 from spanreward.rewards.rows.tables import is_table
 from spanreward.rewards.text.no_answers import NoAnswer, in_a_sentence, no_answers
+from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import AnswersOfSides
 from spanreward.training.evaluation.answer_scores.several import every_sample
 from spanreward.training.evaluation.answers.setup import Setup
@@ -47,28 +49,36 @@ def failures_of(setup: Setup, answers: AnswersOfSides) -> dict[str, Failures]:
     """Returns, by side, the answers that look like failures. Sides without such answers are left
     out.
     """
-    rows = setup.prompts.rows
     failures: dict[str, Failures] = {}
     for side, side_answers in answers.items():
         side_failures: list[NoAnswer] = []
         count = 0
         # a run that is repeated for several seeds counts once
-        names = setup.sides[side]
-        runs = dict(zip(names, side_answers, strict=False))
+        runs = dict(zip(setup.sides[side], side_answers, strict=False))
         for run, run_answers in runs.items():
-            # each sampled answer, and the id of its row
-            samples = []
-            ids = []
-            for row, answer in zip(rows, run_answers, strict=False):
-                for sample in every_sample([answer]):
-                    samples.append(row_sample(row, sample.text))
-                    ids.append(str(row.get("id")))
-            # repeated texts count in files alone: a policy that was sampled here wrote them itself
-            side_failures += no_answers(samples, ids, repeated=is_table(run))
+            side_failures += _failures_of_run(setup.prompts.rows, run, run_answers)
             count += len(list(every_sample(run_answers)))
         if side_failures:
             failures[side] = Failures(side_failures, count)
     return failures
+
+
+def _failures_of_run(
+    rows: Sequence[Mapping[str, Any]], run: str, answers: Sequence[JudgedAnswer]
+) -> list[NoAnswer]:
+    """Returns the texts of a run that look like failures, with the ids of their rows.
+
+    rows: the prompts' rows. run: the run's folder, hub id or file of answers. answers: the run's
+    answer to each prompt, which may have several samples.
+    """
+    samples = []
+    ids = []  # the id of the row of each sample
+    for row, answer in zip(rows, answers, strict=False):
+        for sample in every_sample([answer]):
+            samples.append(row_sample(row, sample.text))
+            ids.append(str(row.get("id")))
+    # repeated texts count in files alone: a policy that was sampled here wrote its text itself
+    return no_answers(samples, ids, repeated=is_table(run))
 
 
 def warnings_of(failures: Mapping[str, Failures]) -> Iterator[str]:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from experiments.scenes.parts import TRUTH
 from experiments.scenes.truth import Truth
@@ -29,18 +28,11 @@ from spanreward.training.evaluation.answers.prompts import Prompts
 from spanreward.training.evaluation.answers.setup import Setup
 from spanreward.training.evaluation.answers.sides import recipe_of
 from spanreward.training.recipe import RewardPart
+from tests.training.evaluation.statistics.test_comparison import run_folder
 
 MAIN = ["posh_f1", "harmonic_overall", "truth_f1", "overlap"]
 METRICS = [*MAIN, "posh_recall", "harmonic_clarity", "words", "length"]
 HARMONIC = HarmonicReward(MatchJudge(), criteria=["clarity"], spans="none")
-
-
-def run_folder(path: Path, rewards: Any) -> str:
-    path.mkdir()
-    (path / "recipe.yaml").write_text(
-        yaml.safe_dump({"policy": {"model": "tiny"}, "rewards": rewards})
-    )
-    return str(path)
 
 
 def test_a_cascade_is_both_of_its_judges() -> None:
@@ -61,8 +53,8 @@ def test_each_metric_has_its_kind(tmp_path: Path) -> None:
         RewardPart(metric=TRUTH),
     ]
     rewards = [PoshReward(MatchJudge()), HARMONIC, Truth()]
-    sft = run_folder(tmp_path / "sft", [])
-    dapo = run_folder(tmp_path / "dapo", [{"metric": "posh", "judge": "match"}])
+    sft = run_folder(tmp_path / "sft", {"rewards": []})
+    dapo = run_folder(tmp_path / "dapo", {"rewards": [{"metric": "posh", "judge": "match"}]})
     sides = {"sft": [sft, sft], "dapo": [dapo, dapo]}
     trained = trained_on({**sides, "api": ["answers.jsonl"]})
     assert trained == {("posh", "match")}

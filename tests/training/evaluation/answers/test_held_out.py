@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 from datasets.exceptions import DatasetNotFoundError
 
-from experiments.scenes.parts import TINY
+from experiments.scenes.parts import TINY, scenes_of, scenes_part
+from experiments.scenes.world import make_scenes
 from spanreward.rewards.rows.tables import is_table
 from spanreward.training.data import hub
-from spanreward.training.evaluation.answers.held_out import held_out_data
+from spanreward.training.evaluation.answers.held_out import held_out, held_out_data
 from spanreward.training.evaluation.answers.sides import read_answers, read_seeds, read_sides
-from spanreward.training.recipe import check_recipe
+from spanreward.training.recipe import JsonlPart, MixedPart, check_recipe, load_recipe
 from tests.support.files import write_lines
+from tests.support.paths import ROOT
 
 DOCENT = {"source": "hub", "id": "amitha/docent", "split": "train"}
 FILE = {"source": "jsonl", "path": "rows.jsonl"}
@@ -89,6 +91,24 @@ def test_training_rows_are_never_taken_unsaid(
     assert chosen(monkeypatch, {**data, "count": 7}, written=data)[1] == [sentence]
 
 
+def test_the_scenes_are_held_out_in_full() -> None:
+    """The recipe's training leaves things out of its references."""
+    recipe = load_recipe(ROOT / "recipes/quickstart/scenes-dapo.yaml")
+    data, told = held_out_data(recipe, recipe)
+    assert told == []
+    assert data.options == {**recipe.data.options, "split": "test"}
+    assert not {"keep_object", "keep_attribute", "unsure"} & set(data.options)
+    trained = {scene.objects for scene in make_scenes("train", 1, 500)}
+    assert trained.isdisjoint(scene.objects for scene in scenes_of(held_out(data, 6)))
+
+
+def test_held_out_rows_are_the_first_ones() -> None:
+    file = held_out(JsonlPart(source="jsonl", path="rows.jsonl"), 6)
+    assert (file.path, file.count) == ("rows.jsonl", 6)
+    mixed = held_out(MixedPart(source="mixed", parts=[scenes_part(count=9), file, file]), 7)
+    assert [part.count for part in mixed.parts] == [3, 3, 3]
+
+
 def test_a_dataset_whose_splits_are_not_known_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(name: str, subset: Any, revision: Any) -> None:
         raise DatasetNotFoundError("not reached")
@@ -106,27 +126,29 @@ def test_every_part_of_a_mix_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
     assert ["(rows.py:rows " in told[0], "(rows.jsonl)" in told[1], len(told)] == [True, True, 2]
 
 
-def test_answers_from_a_file_come_in_the_rows_order(tmp_path: Path) -> None:
+def test_answers_from_a_file_come_in_the_rows_order_and_count_as_they_do(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    texts = {2: "Two.", "1": "", "9": "Other."}
+    assert (is_table(str(path)), is_table("outputs/dapo")) == (True, False)
+    texts = {2: "Two.", "1": "", "9": "Other.", 0: "None."}
     write_lines(path, [{"id": name, "completion": text} for name, text in texts.items()])
-    assert is_table(str(path))
-    assert not is_table("outputs/dapo")
-    assert read_answers(str(path), [{"id": "1"}, {"id": "2"}]) == ["", "Two."]
+    assert read_answers(str(path), [{"id": "0"}, {"id": "2"}]) == ["None.", "Two."]
+    with pytest.raises(ValueError, match=r"from 0, .* from 1"):
+        read_answers(str(path), [{"id": "1"}, {"id": "2"}])
 
 
 @pytest.fixture
 def policies(tmp_path: Path) -> Path:
-    for name in ("a0", "a1", "a2", "b0", "lora"):
+    """Policies, of which one is an adapter, and a file of answers."""
+    for name in ("a0", "a2", "b0", "lora"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "config.json").write_text("{}")
-    (tmp_path / "lora" / "config.json").rename(tmp_path / "lora" / "adapter_config.json")
+        file = "adapter_config.json" if name == "lora" else "config.json"
+        (tmp_path / name / file).write_text("{}")
     (tmp_path / "answers.jsonl").write_text("")
     return tmp_path
 
 
 def test_a_single_run_stands_beside_every_seed(policies: Path) -> None:
-    seeds = ",".join(str(policies / name) for name in ("a0", "a1", "a2"))
+    seeds = ",".join(str(policies / name) for name in ("a0", "lora", "a2"))
     sides = read_sides([f"b={policies / 'b0'}", f"a={seeds}", f"api={policies / 'answers.jsonl'}"])
     assert list(sides) == ["b", "a", "api"]
     assert sides["a"] == seeds.split(",")
@@ -134,16 +156,3 @@ def test_a_single_run_stands_beside_every_seed(policies: Path) -> None:
     assert sides["api"] == [str(policies / "answers.jsonl")] * 3
     assert read_seeds(None, sides) == [0, 1, 2]
     assert read_seeds([4, 4, 2], sides) == [4, 4, 2]
-
-
-def test_an_adapter_is_a_policy(policies: Path) -> None:
-    sides = read_sides([f"base={policies / 'b0'}", f"lora={policies / 'lora'}"])
-    assert list(sides) == ["base", "lora"]
-
-
-def test_answers_whose_ids_count_from_0_are_refused(tmp_path: Path) -> None:
-    lines = [{"id": number, "completion": "A dog."} for number in range(4)]
-    path = str(write_lines(tmp_path / "a.jsonl", lines))
-    with pytest.raises(ValueError, match=r"from 0, .* from 1"):
-        read_answers(path, [{"id": "1"}, {"id": "2"}])
-    assert read_answers(path, [{"id": "0"}, {"id": "1"}]) == ["A dog."] * 2

@@ -53,31 +53,28 @@ def rows():
 """
 
 
-def test_a_function_without_end_is_asked_for_the_rows_that_are_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_columns_of_the_datas_own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the record's number, also where a record was left out; of a mix from each part its own; and
+    of a function without end only as many as are asked.
+    """
     monkeypatch.chdir(tmp_path)
-    Image.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
-    (tmp_path / "endless.py").write_text(ENDLESS)
-    data = FilePart(source="endless.py:rows", count=3)
-    assert prompts_of(data, ["era"]).slices["era"] == [("0",), ("1",), ("2",)]
-
-
-def test_columns_of_the_datas_own_files(tmp_path: Path) -> None:
-    """By the record's number, also where a record was left out; of a mix from each part its own."""
-    Image.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
+    Path("hub").mkdir()
+    for path in ("a.png", "hub/a.png"):
+        Image.new("RGB", (4, 4), "red").save(path)
     texts = {"One.": 1, "": 2, "Two.": 3}
     records = [{"image": "a.png", "reference": text, "era": era} for text, era in texts.items()]
-    path = str(write_lines(tmp_path / "rows.jsonl", records))
-    data = JsonlPart(source="jsonl", path=path)
-    assert prompts_of(data, ["era"]).slices["era"] == [("1",), ("3",)]
-    mixed = MixedPart(source="mixed", parts=[scenes_part(count=2), data])
-    assert prompts_of(mixed, ["era"]).slices["era"] == [(), (), ("1",), ("3",)]
-    hub = tmp_path / "hub"
-    hub.mkdir()
-    Image.new("RGB", (4, 4), "red").save(hub / "a.png")
-    texts_and_eras = {"reference": ["One.", "Two."], "era": ["old", "new"]}
-    pictures = {"image": [str(hub / "a.png")] * 2, **texts_and_eras}
-    Dataset.from_dict(pictures).cast_column("image", Picture()).to_parquet(hub / "train.parquet")
-    part = HubPart(source="hub", id=str(hub), split="train")
-    assert prompts_of(part, ["era"]).slices["era"] == [("old",), ("new",)]
+    rows = JsonlPart(source="jsonl", path=str(write_lines("rows.jsonl", records)))
+    Path("endless.py").write_text(ENDLESS)
+    pictures = {
+        "image": [str(tmp_path / "hub/a.png")] * 2,
+        "reference": ["One.", "Two."],
+        "era": ["old", "new"],
+    }
+    Dataset.from_dict(pictures).cast_column("image", Picture()).to_parquet("hub/train.parquet")
+    for data, eras in (
+        (rows, [("1",), ("3",)]),
+        (MixedPart(source="mixed", parts=[scenes_part(count=2), rows]), [(), (), ("1",), ("3",)]),
+        (HubPart(source="hub", id="hub", split="train"), [("old",), ("new",)]),
+        (FilePart(source="endless.py:rows", count=3), [("0",), ("1",), ("2",)]),
+    ):
+        assert prompts_of(data, ["era"]).slices["era"] == eras

@@ -81,10 +81,12 @@ def test_the_same_prompt_in_any_template(prompt: Any) -> None:
         assert difference({"prompt": PROMPT}, prompt=prompt) == ""
 
 
-def test_messages_are_one_text_in_a_row() -> None:
+def test_a_system_prompt_and_a_question_are_one_text_in_a_row() -> None:
     system = "<|im_start|>system\nBe brief.<|im_end|>\n"
     templated = f"{system}<|im_start|>user\n{PROMPT}<|im_end|>\n<|im_start|>assistant\n"
     assert difference({"prompt": templated}, prompt=f"Be brief.\n{PROMPT}") == ""
+    assert difference({"question": SAME[11]}, question=PROMPT) == ""
+    assert difference({"question": SAME[11]}, question="Why?") == "question"
 
 
 @pytest.mark.parametrize("prompt", OTHER, ids=str)
@@ -102,42 +104,47 @@ def test_a_dialogue_that_is_asked_about_is_one_turn() -> None:
     assert difference({"prompt": other}, prompt=dialogue) == "prompt"
 
 
-def test_a_question_in_its_template() -> None:
-    line = {"question": f"USER: <image>\n{PROMPT} ASSISTANT:"}
-    assert difference(line, question=PROMPT) == ""
-    assert difference(line, question="Why?") == "question"
-
-
 HERONS = ["A grey heron.", "A heron."]
 
 
 @pytest.mark.parametrize(
-    ("line", "row", "same"),
+    ("line", "row", "differs"),
     [
-        ("A heron.", HERONS, True),
-        ("a  heron.\n", HERONS, True),
-        (["A heron."], HERONS, True),
-        (HERONS[::-1], HERONS, True),
-        (["A heron.", "A stork."], "A heron.", False),
-        ("A **heron**.", "A heron.", True),
-        ("A stork.", HERONS, False),
-        (["A heron.", "A stork."], HERONS, False),
-        ("A grey", "A grey heron.", False),
+        ("A heron.", HERONS, ""),
+        ("a  heron.\n", HERONS, ""),
+        (["A heron."], HERONS, ""),
+        (HERONS[::-1], HERONS, ""),
+        (["A heron.", "A stork."], "A heron.", "reference"),
+        ("A **heron**.", "A heron.", ""),
+        ("A stork.", HERONS, "reference"),
+        (["A heron.", "A stork."], HERONS, "reference"),
+        ("A grey", "A grey heron.", "reference"),
     ],
 )
-def test_one_of_the_references_is_the_rows(line: Any, row: Any, same: bool) -> None:
-    assert difference({"reference": line}, reference=row) == ("" if same else "reference")
+def test_one_of_the_references_is_the_rows(line: Any, row: Any, differs: str) -> None:
+    assert difference({"reference": line}, reference=row) == differs
 
 
-def test_a_file_of_a_harness_is_read(tmp_path: Path) -> None:
-    lines, rows = [], []
-    for n in range(3):
-        line = {"id": str(n), "completion": f"Boat {n}.", "reference": f"A boat {n}."}
-        lines.append({**line, "prompt": f"USER: <image>\nDescribe {n}. ASSISTANT:"})
-        references = [f"Two boats {n}.", f"A boat {n}."]
-        rows.append({"id": str(n), "prompt": f"Describe {n}.", "reference": references})
-    write_lines(tmp_path / "a.jsonl", lines)
-    assert read_answers(str(tmp_path / "a.jsonl"), rows) == ["Boat 0.", "Boat 1.", "Boat 2."]
-    rows[1]["prompt"] = "Describe 2."
-    with pytest.raises(ValueError, match=r"the data's '1': .* prompt"):
-        read_answers(str(tmp_path / "a.jsonl"), rows)
+@pytest.mark.parametrize(
+    ("said", "differs"),
+    [
+        ({"reference": "A heron.", "prompt": f" <image>\n {PROMPT} "}, ""),
+        ({"prompt": None, "question": None, "reference": None, "level": 9}, ""),
+        ({"reference": "A stork."}, "reference"),
+        ({"prompt": "Why?"}, "prompt"),
+        ({"row_fingerprint": "0123456789abcdef"}, "row_fingerprint"),
+    ],
+    ids=str,
+)
+def test_a_line_about_another_row_is_named(tmp_path: Path, said: Any, differs: str) -> None:
+    """Lines of an earlier version of the data, or of other data of these ids; rows of other ids are
+    not looked at.
+    """
+    lines = [{"id": "9", **said}, {"id": "1", **said}]
+    path = write_lines(tmp_path / "a.jsonl", [{"completion": "A.", **line} for line in lines])
+    rows = [{"id": "1", "prompt": PROMPT, "reference": "A heron."}]
+    if not differs:
+        assert read_answers(str(path), rows) == ["A."]
+        return
+    with pytest.raises(ValueError, match=rf"a.jsonl line 2 .* '1': .* {differs}\."):
+        read_answers(str(path), rows)

@@ -93,22 +93,17 @@ def test_of_many_rows_both_ends_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert "4 of 9 rows are here" in (tmp_path / "p.html").read_text()
 
 
-def test_the_command_writes_it_and_keeps_what_is_not_its_own(
+def test_the_command_s_page_has_what_an_earlier_run_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     completions = ("A red dog.", 3)
     write_lines("rows.jsonl", [{"completion": c, "reference": "A dog."} for c in completions])
-    command = "score posh --judge match --input rows.jsonl --output v.jsonl --html"
-    asked = command.split()
-    for _ in range(2):  # the second one continues
-        done = spanreward(*asked, "page.html")
+    command = "score posh --judge match --input rows.jsonl --output v.jsonl --html page.html"
+    for _ in range(2):
+        done = spanreward(*command.split())
         assert (done.code, len(rows_in(Path("page.html")))) == (0, 2), done.err
-    Path("mine.html").write_text("mine")
-    refused = spanreward(*asked, "mine.html")
-    assert (refused.code, Path("mine.html").read_text()) == (1, "mine")
-    assert "mine.html exists" in refused.err
-    assert "is an input of" in spanreward(*asked, "rows.jsonl").err
-    assert "is another output of" in spanreward(*asked, "v.jsonl").err
-    assert spanreward(*asked, "mine.html", "--overwrite").code == 0
-    check_page(Path("mine.html"), False, "score")
+    check_page(Path("page.html"), False, "score")
+    with pytest.raises(ValueError, match=r"page.html exists"):
+        check_page(Path("page.html"), False, "criteria")
+    assert "is another output of" in spanreward(*command.split(), "--json", "page.html").err

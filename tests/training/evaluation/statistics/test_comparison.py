@@ -72,14 +72,13 @@ SETUP = setup(
 
 
 def test_three_seeds_may_be_better_and_worse() -> None:
-    results = summarise_comparison(
-        SETUP, judged({"truth_f1": -0.1, "posh_f1": 0.1, "overlap": 0.0})
-    )
-    entries = results.pairs[0].metrics.items()
-    found = {metric: entry.outcome.verdict for metric, entry in entries}
-    scored = {"truth_f1": "worse", "posh_f1": "better", "overlap": "undecided"}
-    assert found == scored | {"words": "longer"}
-    assert "better by PoSh F1 +0." in results.pairs[0].sentence
+    gains = {"truth_f1": -0.1, "posh_f1": 0.1, "overlap": 0.0}
+    results = summarise_comparison(SETUP, judged(gains))
+    (pair,) = results.pairs
+    found = {metric: entry.outcome.verdict for metric, entry in pair.metrics.items()}
+    verdicts = ("worse", "better", "undecided", "longer")
+    assert found == dict(zip((*gains, "words"), verdicts, strict=True))
+    assert "better by PoSh F1 +0." in pair.sentence
     (warning,) = results.warnings
     assert "that was trained on) +0.1" in warning
     assert "truth F1 (no judge)" in warning
@@ -88,11 +87,9 @@ def test_three_seeds_may_be_better_and_worse() -> None:
 
 
 def test_metrics_that_agree_warn_of_nothing() -> None:
-    results = summarise_comparison(SETUP, judged({"truth_f1": 0.1, "posh_f1": 0.1}))
-    assert results.warnings == []
-    other = replace(SETUP, learned=[])
-    # neither metric was trained on
-    (warning,) = summarise_comparison(other, judged({"truth_f1": -0.1, "posh_f1": 0.1})).warnings
+    assert summarise_comparison(SETUP, judged({"truth_f1": 0.1, "posh_f1": 0.1})).warnings == []
+    apart = judged({"truth_f1": -0.1, "posh_f1": 0.1})  # neither metric was trained on
+    (warning,) = summarise_comparison(replace(SETUP, learned=[]), apart).warnings
     assert "PoSh F1" in warning
 
 
@@ -148,20 +145,20 @@ def test_parts_by_kind_are_those_of_the_reward_that_is_shown() -> None:
 
 def test_failures_where_one_loses() -> None:
     """dapo loses 16 prompts by far, and there the judge fails: the rest says it is better."""
+
+    def found(gain: Any, **failed: Any) -> Any:
+        return summarise_comparison(setup(), judged({"posh_f1": gain}, failed=failed))
+
     gain = np.where(np.arange(COUNT) < 16, -0.3, 0.1)
-    whole = summarise_comparison(setup(), judged({"posh_f1": gain})).pairs[0].metrics["posh_f1"]
-    assert whole.difference.mean < 0
-    found = summarise_comparison(setup(), judged({"posh_f1": gain}, failed={"dapo": range(16)}))
-    entry = found.pairs[0].metrics["posh_f1"]
+    assert found(gain).pairs[0].metrics["posh_f1"].difference.mean < 0
+    lucky = found(gain, dapo=range(16))
+    entry = lucky.pairs[0].metrics["posh_f1"]
     assert entry.difference.mean > 0.09
     assert (entry.outcome.verdict, entry.outcome.over_prompts) == ("undecided", "undecided")
     assert "the 48 failed judgments" in entry.outcome.why
-    assert re.match("posh_f1: .* 0% .* of sft failed, .* 40% of", found.warnings[0])
-    few = judged({"posh_f1": 0.2}, failed={"dapo": range(2), "sft": range(1)})
-    # which no failure could turn
-    assert (
-        summarise_comparison(setup(), few).pairs[0].metrics["posh_f1"].outcome.verdict == "better"
-    )
+    assert re.match("posh_f1: .* 0% .* of sft failed, .* 40% of", lucky.warnings[0])
+    few = found(0.2, dapo=range(2), sft=range(1))  # which no failure could turn
+    assert few.pairs[0].metrics["posh_f1"].outcome.verdict == "better"
 
 
 def test_judgments_that_failed_on_all_sides() -> None:
@@ -178,12 +175,6 @@ def test_judgments_that_failed_on_all_sides() -> None:
     assert not any("failed" in text for text in summarise_comparison(setup(), few).warnings)
 
 
-def test_empty_answers() -> None:
-    texts = {"dapo": ["", " ", *(f"text {number}" for number in range(COUNT - 2))]}
-    found = summarise_comparison(setup(), judged({"posh_f1": 0.1}, texts)).notes
-    assert any(note.startswith("dapo: 6 answers are empty") for note in found)
-
-
 def test_rows_that_a_run_was_trained_on(tmp_path: Path) -> None:
     rows = [{"image": "a.png", "reference": row["reference"][0]} for row in ROWS[:30]]
     write_lines(tmp_path / "train.jsonl", rows)
@@ -193,15 +184,6 @@ def test_rows_that_a_run_was_trained_on(tmp_path: Path) -> None:
         setup({"sft": ["s"] * 3, "dapo": [own] * 3}), judged({"posh_f1": 0.1})
     )
     assert found.warnings[0].startswith(f"dapo ({own}) was trained on 30 of these 40")
-
-
-def test_the_trained_judge_under_another_name(tmp_path: Path) -> None:
-    rewards = [{"metric": "posh", "judge": "vllm:Qwen/Qwen3-8B"}]
-    runs = [run_folder(tmp_path / name, {"rewards": rewards}) for name in "abcdef"]
-    part = RewardPart(metric="posh", judge="server:http://127.0.0.1:8000#Qwen/Qwen3-8B")
-    asked = setup({"sft": runs[:3], "dapo": runs[3:]}, parts=[part])
-    found = summarise_comparison(asked, judged({"posh_f1": 0.1}))
-    assert "that was trained on)" in found.pairs[0].sentence
 
 
 def test_files_do_not_say_what_they_were_trained_on() -> None:
@@ -222,18 +204,20 @@ def test_answers_that_address_the_judge() -> None:
 
 
 NUMBERS = [str(n) for n in range(COUNT)]
+EMPTY = ["", " ", *(f"text {n}" for n in range(COUNT - 2))]
 
 
 @pytest.mark.parametrize(
-    ("texts", "told"),
+    ("texts", "where", "told"),
     [
-        ({"dapo": ["A park."] * COUNT}, "dapo gives one answer to 40 of 40"),
-        (dict.fromkeys(("sft", "dapo"), NUMBERS), "120 of 120 answers of sft and"),
+        ({"dapo": ["A park."] * COUNT}, "warnings", "dapo gives one answer to 40 of 40"),
+        (dict.fromkeys(("sft", "dapo"), NUMBERS), "warnings", "120 of 120 answers of sft and"),
+        ({"dapo": EMPTY}, "notes", "dapo: 6 answers are empty"),
     ],
 )
-def test_constant_and_identical_answers(texts: Any, told: str) -> None:
+def test_constant_identical_and_empty_answers(texts: Any, where: str, told: str) -> None:
     found = summarise_comparison(setup(), judged({"posh_f1": 0.1}, texts))
-    assert found.warnings[0].startswith(told)
+    assert any(text.startswith(told) for text in getattr(found, where))
 
 
 def test_the_first_rows_only(tmp_path: Path) -> None:

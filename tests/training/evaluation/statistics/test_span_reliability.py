@@ -33,6 +33,13 @@ def changed(one: Labelled, change: Callable[[Span], dict[str, Any]]) -> Labelled
     return replace(one, spans=tuple(replace(span, **change(span)) for span in one.spans))
 
 
+def judged(scores: dict[str, float], wrong: list[str], **others: Any) -> Labelled:
+    """A completion with these scores of its words."""
+    values = list(scores.values())
+    given = row(dict.fromkeys(scores, 0.0), wrong, **others)
+    return changed(given, lambda span: {"score": values[span.component]})
+
+
 def test_credit_that_follows_the_labels_has_r_near_1_and_its_opposite_near_minus_1() -> None:
     rows = []
     for group in range(6):
@@ -66,9 +73,13 @@ def test_phrases_that_nobody_was_asked_about_are_left_out() -> None:
 
 
 def test_nothing_wrong_is_no_sample() -> None:
-    found = span_reliability([row({"red": 0.2, "cat": 0.1}, [])] * 3)
-    assert (found["all"]["r"], found["all"]["low"], found["all"]["high"]) == (None, None, None)
-    assert span_coef_advice(found["all"]).startswith("No advice: label a sample")
+    rows = [judged({"red": 1.0, "cat": 1.0}, [])] * 3
+    found = span_reliability(rows)["all"]
+    assert (found["r"], found["low"], found["high"]) == (None, None, None)
+    assert span_coef_advice(found).startswith("No advice: label a sample")
+    errors = judge_errors(rows)
+    assert errors["wrong"] == {"phrases": 0, "judged_right": None, "low": None, "high": None}
+    assert errors["right"] == {"phrases": 6, "judged_wrong": 0.0, "low": 0.0, "high": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -87,13 +98,6 @@ def test_the_advice(low: float, high: float, said: str) -> None:
     assert few.startswith("No advice from 19 completions")
 
 
-def judged(scores: dict[str, float], wrong: list[str], **others: Any) -> Labelled:
-    """A completion with these scores of its words."""
-    values = list(scores.values())
-    given = row(dict.fromkeys(scores, 0.0), wrong, **others)
-    return changed(given, lambda span: {"score": values[span.component]})
-
-
 def test_how_often_the_judge_errs_by_hand() -> None:
     rows = [
         judged({"red": 0.4, "cat": 1.0, "blue": 0.5, "dog": 0.0}, ["blue", "dog"]),
@@ -106,12 +110,6 @@ def test_how_often_the_judge_errs_by_hand() -> None:
     assert right["low"] <= 0.5 <= right["high"]
     # blue, of a score of .5, and dog. One completion has both, so no interval
     assert errors["wrong"] == {"phrases": 2, "judged_right": 0.5, "low": None, "high": None}
-
-
-def test_without_wrong_phrases_there_is_no_share_of_them() -> None:
-    errors = judge_errors([judged({"red": 1.0}, [])] * 3)
-    assert errors["wrong"] == {"phrases": 0, "judged_right": None, "low": None, "high": None}
-    assert errors["right"] == {"phrases": 3, "judged_wrong": 0.0, "low": 0.0, "high": 0.0}
 
 
 def test_a_later_mention_is_no_second_phrase() -> None:
