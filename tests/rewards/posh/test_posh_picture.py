@@ -120,12 +120,6 @@ def test_two_references_and_a_picture() -> None:
     assert found == {("entity", "tree"), ("relation", "dog")}
 
 
-def test_of_a_second_thing_all_is_asked() -> None:
-    verdict, seen = verdict_on(WHITE, "both", {**SHOWN, "kite": {"red", "white"}})
-    assert set(scores_by_words(verdict, WHITE).values()) == {1.0}
-    assert ("attribute", "white") in {(probe.kind, probe.words) for probe in seen}
-
-
 @pytest.mark.parametrize("evidence", ["reference", "both"])
 def test_the_same_thing_said_again_is_no_second_one(evidence: PoshEvidence) -> None:
     """A picture does not count things, and the second mention says nothing new."""
@@ -313,7 +307,4 @@ def test_what_the_evidences_cost() -> None:
     assert [cost.written_tokens for cost in costs] == [168, 168, 224]
     by_reference, by_picture, by_both = (cost.prompt_tokens for cost in costs)
     assert by_picture < by_reference < by_both  # a question about a picture holds no description
-    of_reference, of_picture, of_both = (cost.how for cost in costs)
-    assert "of the picture" not in of_reference
-    assert "of the picture" in of_picture
-    assert "no reference plainly" in of_both
+    assert len({cost.how for cost in costs}) == 3

@@ -1,13 +1,14 @@
 """MatchJudge on whole texts: what other wordings it takes for the same, and the truth on Scenes."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from scipy.stats import spearmanr
 
 from experiments.scenes.language import describe
 from experiments.scenes.referee import judge_description
-from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, Thing, make_scenes
+from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, make_scenes
 from spanreward import MatchJudge, PoshReward, Sample, Verdict
 
 
@@ -53,16 +54,14 @@ def test_other_contents_are_not(pair: str) -> None:
 
 def corrupted(scene: Scene, generator: random.Random, rate: float) -> Scene:
     """The scene with each fact replaced by another one at this rate; objects keep their order."""
-    choices = {"shape": SHAPES, "color": tuple(COLORS), "size": SIZES, "row": ROWS}
-    choices["column"] = COLUMNS
+    choices = {"shape": SHAPES, "color": COLORS, "size": SIZES, "row": ROWS, "column": COLUMNS}
     things = []
     for thing in scene.objects:
-        facts = {}
         for name, values in choices.items():
             others = [value for value in values if value != getattr(thing, name)]
-            changes = generator.random() < rate
-            facts[name] = generator.choice(others) if changes else getattr(thing, name)
-        things.append(Thing(**facts))
+            if generator.random() < rate:
+                thing = replace(thing, **{name: generator.choice(others)})
+        things.append(thing)
     return Scene(tuple(things), scene.seed)
 
 
