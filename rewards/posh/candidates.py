@@ -8,7 +8,7 @@ the judge turns `Candidate.phrase` into a noun phrase. In default mode a rule do
 `Candidate.fluent` has the result.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -143,8 +143,8 @@ def candidate_names(
     entity = view.entities[number]
     ranked: list[Candidate] = []
     frames = _forms_of_name(view, number, answers, wording)
-    # for each form of name, the steps of section 2.2: a name by an attribute or by another head,
-    # and without such a name one by a relation; a name that is in `ranked` already is not new
+    # The steps of section 2.2 for each form of name. First come names by an attribute or another
+    # head. If all these names are in `ranked` already, names by a relation come.
     for frame in frames:
         rivals = [view.entities[other] for other in frame.group if other != number]
         new = _new_candidates(_by_words(entity, number, frame, rivals), ranked)
@@ -168,7 +168,7 @@ def _new_candidates(
     phrases = {candidate.phrase for candidate in earlier}
     new = []
     for candidate in candidates:
-        # the published code asks about a head alone once for each form of name
+        # the published code asks about the head alone once for each form of name
         if candidate.rank == 0 or candidate.phrase not in phrases:
             phrases.add(candidate.phrase)
             new.append(candidate)
@@ -207,27 +207,39 @@ def _forms_of_name(
 def _by_words(
     entity: EntityView, number: int, frame: _Frame, rivals: Sequence[EntityView]
 ) -> Iterator[Candidate]:
-    """Yields names without a relation.
+    """Yields names without a relation: the head alone if there are no rivals (rank 0), the head
+    with an attribute that no rival has (rank 1), and another head that no rival has (rank 2).
 
-    The names are the head alone if there are no rivals (rank 0), the head with an attribute (rank
-    1), and another head of the entity (rank 2). The attribute or other head must be one that no
-    rival has.
+    A brown animal that the text later calls a dog has the names "animal", "brown animal" and "dog".
 
     Args:
         number: the entity's number.
         frame: the form of name.
         rivals: other entities that share the form.
     """
-    plain = frame.name(entity.text)
-    mention = frame.mention(entity.text)
     if not rivals:
         yield frame.head(number, entity.text)
-    # an attribute or head of a rival distinguishes nothing
-    rival_attributes: set[str] = set()
+    yield from _by_attributes(entity, number, frame, rivals)
+    # "dog" for an entity that the text first calls "animal"
     rival_heads: set[str] = set()
     for rival in rivals:
-        rival_attributes.update(attribute.text for attribute in rival.attributes)
         rival_heads.update(rival.heads)
+    for head in entity.heads:
+        if head not in PRONOUNS and head not in rival_heads:
+            yield frame.head(number, head, rank=2)
+
+
+def _by_attributes(
+    entity: EntityView, number: int, frame: _Frame, rivals: Sequence[EntityView]
+) -> Iterator[Candidate]:
+    """Yields names by an attribute that no rival has, such as "red circle", in the order of the
+    text. The arguments are those of `_by_words`.
+    """
+    rival_attributes: set[str] = set()
+    for rival in rivals:
+        rival_attributes.update(attribute.text for attribute in rival.attributes)
+    plain = frame.name(entity.text)
+    mention = frame.mention(entity.text)
     for attribute in sorted(entity.attributes, key=lambda attribute: attribute.sentence):
         if attribute.text not in rival_attributes:
             yield Candidate(
@@ -238,10 +250,6 @@ def _by_words(
                 mention=replace(mention, attributes=(attribute.text,)),
                 rank=1,
             )
-    # "dog" for an entity that the text first calls "animal"
-    for head in entity.heads:
-        if head not in PRONOUNS and head not in rival_heads:
-            yield frame.head(number, head, rank=2)
 
 
 def _by_relations(
@@ -259,59 +267,69 @@ def _by_relations(
         relation for relation in view.entities[number].relations if relation.text != PART_OF
     ]
     relations.sort(key=lambda relation: relation.sentence)
-    for as_subject in (True, False):
-        for relation in relations:
-            own_number = relation.subject if as_subject else relation.object
-            if own_number != number:
-                continue
-            candidate = _by_relation(view, number, relation, as_subject, answers, frame)
-            if candidate is not None:
-                yield candidate
+    names: list[Candidate | None] = []
+    for relation in relations:
+        if relation.subject == number:
+            names.append(_name_as_subject(view, number, relation, answers, frame))
+    for relation in relations:
+        if relation.object == number:
+            names.append(_name_as_object(view, number, relation, answers, frame))
+    yield from filter(None, names)
 
 
-def _by_relation(
+def _name_as_subject(
     view: GraphView,
     number: int,
     relation: RelationView,
-    as_subject: bool,
     answers: Mapping[int, EntityAnswer],
     frame: _Frame,
 ) -> Candidate | None:
-    """Returns the name of an entity by one of its relations. Returns None if a rival has the
-    relation too, and if the judge has found the relation's other entity absent.
+    """Returns the name of a relation's subject by the relation: "circle above square" for the
+    circle. Returns None if a rival is above the square too, or if the judge has found the square
+    absent.
 
-    The circle of "a circle above a square" gets the name "circle above square", and the square the
-    name 'square as in "circle above square"'.
-
-    number: the entity's number. as_subject: whether the entity is the relation's subject (rank 3)
-    or its object (rank 4). frame: the form of the name, and in `frame.group` all entities that
-    share this form.
+    Args:
+        view: the view of the graph.
+        number: the subject's number.
+        relation: the relation.
+        answers: the answers on entities that the judge was asked about earlier.
+        frame: the form of the name, with all entities that share this form.
     """
-    if as_subject:
-        other_number = relation.object
-        with_relation = view.subjects[relation.text, other_number]
-    else:
-        other_number = relation.subject
-        with_relation = view.objects[relation.text, other_number]
-    # "circle above square" does not distinguish two circles above one square
-    rivals = frozenset(frame.group) - {number}
-    if not rivals.isdisjoint(with_relation):
+    if _has_rival(view.subjects[relation.text, relation.object], number, frame):
         return None
-    other_name, other = _name_of_other(view, other_number, answers)
+    other_name, other = _name_of_other(view, relation.object, answers)
     if other is None:
         return None
     text = view.entities[number].text
-    if as_subject:
-        link = Link(relation.text, other)
-        return Candidate(
-            number,
-            "relation",
-            phrase=f"{text} {relation.text} {other_name}",
-            fluent=_name_with_relation(text, relation, other_name),
-            mention=Mention(text, links=(link,)),
-            rank=3,
-        )
-    # 'square as in "circle above square"'
+    return Candidate(
+        number,
+        "relation",
+        phrase=f"{text} {relation.text} {other_name}",
+        fluent=_name_with_relation(text, relation, other_name),
+        mention=Mention(text, links=(Link(relation.text, other),)),
+        rank=3,
+    )
+
+
+def _name_as_object(
+    view: GraphView,
+    number: int,
+    relation: RelationView,
+    answers: Mapping[int, EntityAnswer],
+    frame: _Frame,
+) -> Candidate | None:
+    """Returns the name of a relation's object by the relation: 'square as in "circle above square"'
+    for the square. Returns None if a rival is below the circle too, or if the judge has found the
+    circle absent.
+
+    number: the object's number. The other arguments are those of `_name_as_subject`.
+    """
+    if _has_rival(view.objects[relation.text, relation.subject], number, frame):
+        return None
+    other_name, other = _name_of_other(view, relation.subject, answers)
+    if other is None:
+        return None
+    text = view.entities[number].text
     phrase = fill_template(
         frame.wording.with_relation,
         formatted_entity=frame.name(text),
@@ -327,6 +345,15 @@ def _by_relation(
         mention=replace(mention, links=(*mention.links, link)),
         rank=4,
     )
+
+
+def _has_rival(related: Set[int], number: int, frame: _Frame) -> bool:
+    """Returns whether another entity of the same form of name has the relation too. "Circle above
+    square" does not distinguish two circles above one square.
+
+    related: the numbers of all entities with the relation. number: the entity's number.
+    """
+    return any(other in related for other in frame.group if other != number)
 
 
 def _name_of_other(
