@@ -14,7 +14,7 @@ yes-rate, and stretched so that a sure yes stays a 5. If a judge always says yes
 become 1.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -46,6 +46,7 @@ from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.rows import open_pictures
 
 Pictures = tuple[Image.Image, ...]
+PictureKey = tuple[int, ...]  # the ids of a row's opened pictures
 MAX_DECOYS = 4  # for each distinct picture of a call, at most
 NEARLY_ONE = 1 - 1e-6  # a judge with this yes-rate or more always says yes
 
@@ -139,27 +140,42 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     """
     if not references:
         return
-    too_often = surplus_entities(references)
-    # the entities of each attribute and relation, to leave out those of surplus entities
-    ends = ends_by_detail(picture)
+    surplus = surplus_entities(references)
     for sheet in references:
-        # copy plain answers on entities
-        for number, entity in sheet.entities.items():
-            if entity.rating < PLAINLY_THERE or number in too_often:
-                continue
-            earlier_entity = picture.entities.get(number)
-            if earlier_entity is None or entity.rating > earlier_entity.rating:
-                picture.entities[number] = entity
-        # copy plain answers on attributes and relations
-        for key, answer in sheet.details.items():
-            is_denial = key[0] == "denied"  # a denial has no key in `ends`
-            if is_denial or not too_often.isdisjoint(ends[key]):
-                continue
-            if answer.rating < PLAINLY_THERE:
-                continue
-            earlier = picture.details.get(key)
-            if earlier is None or answer.rating > earlier.rating:
-                picture.details[key] = answer
+        _copy_entities(picture, sheet, surplus)
+        _copy_details(picture, sheet, surplus)
+
+
+def _copy_entities(picture: AnswerSheet, reference: AnswerSheet, surplus: Set[int]) -> None:
+    """Copies a reference's plain answers on entities into a picture's sheet. Answers on surplus
+    entities are not copied, and no copy replaces a better answer.
+
+    surplus: the numbers of the surplus entities.
+    """
+    for number, answer in reference.entities.items():
+        if number in surplus or answer.rating < PLAINLY_THERE:
+            continue
+        earlier = picture.entities.get(number)
+        if earlier is None or answer.rating > earlier.rating:
+            picture.entities[number] = answer
+
+
+def _copy_details(picture: AnswerSheet, reference: AnswerSheet, surplus: Set[int]) -> None:
+    """Copies a reference's plain answers on attributes and relations into a picture's sheet.
+    Details of surplus entities and denials are not copied, and no copy replaces a better answer.
+
+    surplus: the numbers of the surplus entities.
+    """
+    ends = ends_by_detail(reference)
+    for key, answer in reference.details.items():
+        is_denial = key not in ends
+        if is_denial or answer.rating < PLAINLY_THERE:
+            continue
+        if not surplus.isdisjoint(ends[key]):
+            continue
+        earlier = picture.details.get(key)
+        if earlier is None or answer.rating > earlier.rating:
+            picture.details[key] = answer
 
 
 def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
@@ -172,37 +188,60 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         rows: all rows.
         pictures: the opened pictures by the row's number.
     """
-    # group the rows by picture, and collect the things in each picture's references
-    rows_by_picture: dict[tuple[int, ...], list[int]] = {}
+    rows_by_picture: dict[PictureKey, list[ParsedRow]] = {}
+    first_numbers: dict[PictureKey, int] = {}  # the number of the first row with each picture
     for number, images in pictures.items():
-        key = tuple(map(id, images))
-        rows_by_picture.setdefault(key, []).append(number)
-    things_by_picture: dict[tuple[int, ...], dict[str, Mention]] = {}
-    for key, numbers in rows_by_picture.items():
-        things_by_picture[key] = _things_of_references(rows[number] for number in numbers)
+        key = _picture_key(images)
+        rows_by_picture.setdefault(key, []).append(rows[number])
+        first_numbers.setdefault(key, number)
+    things_by_picture = {
+        key: _things_of_references(rows_of_picture)
+        for key, rows_of_picture in rows_by_picture.items()
+    }
     decoys: list[Decoy] = []
-    for key, numbers in rows_by_picture.items():
-        # names in texts about this picture: the picture may show these things
-        named: set[frozenset[str]] = set()
-        for number in numbers:
-            named |= _names_of_things(rows[number])
-        # things of other pictures, without the named things
-        other_things: dict[str, Mention] = {}
-        for other_key, things in things_by_picture.items():
-            if other_key != key:
-                other_things.update(things)
-        lacking: dict[str, Mention] = {}
-        for phrase, mention in other_things.items():
-            if lemmas_of_phrase(mention.head) not in named:
-                lacking[phrase] = mention
+    for key, rows_of_picture in rows_by_picture.items():
+        lacking = _lacking_things(key, rows_of_picture, things_by_picture)
         # all rows with this picture have the same references, so the first row is enough
-        first_row = numbers[0]
-        about = rows[first_row].sample.references
+        references = rows_of_picture[0].sample.references
         # choose at random: the first things would all come from one other picture
-        in_chance_order = sorted(lacking, key=lambda phrase: _shuffle_key(phrase, about))
+        in_chance_order = sorted(lacking, key=lambda phrase: _shuffle_key(phrase, references))
         for phrase in in_chance_order[:MAX_DECOYS]:
-            decoys.append(Decoy(first_row, phrase, lacking[phrase]))
+            decoys.append(Decoy(first_numbers[key], phrase, lacking[phrase]))
     return decoys
+
+
+def _lacking_things(
+    key: PictureKey,
+    rows: Sequence[ParsedRow],
+    things_by_picture: Mapping[PictureKey, Mapping[str, Mention]],
+) -> dict[str, Mention]:
+    """Returns the things that a picture most likely lacks, by phrase. These are things of other
+    pictures, if no text about this picture has their name.
+
+    Args:
+        key: the picture.
+        rows: all rows with the picture.
+        things_by_picture: the things in the references of each picture.
+    """
+    named: set[frozenset[str]] = set()  # the picture may show these things
+    for row in rows:
+        named |= _names_of_things(row)
+    other_things: dict[str, Mention] = {}
+    for other_key, things in things_by_picture.items():
+        if other_key != key:
+            other_things.update(things)
+    lacking: dict[str, Mention] = {}
+    for phrase, mention in other_things.items():
+        if lemmas_of_phrase(mention.head) not in named:
+            lacking[phrase] = mention
+    return lacking
+
+
+def _picture_key(images: Pictures) -> PictureKey:
+    """Returns the ids of a row's opened pictures. Rows that share picture objects have equal keys
+    (`open_row_pictures`).
+    """
+    return tuple(map(id, images))
 
 
 def decoy_question(decoy: Decoy, sheet: AnswerSheet) -> Question:
@@ -241,8 +280,8 @@ def decoy_scores(
 def less_yes_rate(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
     """Returns a copy of the sheet with each rating reduced by the yes-rate.
 
-    An entity may become absent by this reduction. Attributes and relations of such an entity lose
-    their answers, as if the judge had not been asked.
+    A reduced rating may make an entity absent. The attributes and relations of an absent entity
+    lose their answers, as if the judge had not been asked.
 
     yes_rate: the mean rating of decoys, from 0 to 1.
     """
@@ -292,7 +331,9 @@ def believed_rating(rating: float, yes_rate: float) -> float:
 
 
 def _things_of_references(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
-    """Returns the things with attributes in the rows' references, by phrase: "brown dog"."""
+    """Returns the things with attributes in the rows' references, by phrase: "a brown dog" gives
+    `{"brown dog": Mention("dog", ("brown",))}`.
+    """
     things: dict[str, Mention] = {}
     for row in rows:
         for graph, _ in row.references:
@@ -305,16 +346,19 @@ def _things_of_references(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
 
 
 def _is_thing(entity: Entity) -> bool:
-    """Returns whether the entity has attributes and is not the viewer or a side of the view.
+    """Returns whether the entity can be a decoy: it has attributes, and is neither the viewer nor a
+    side of the view.
 
-    With attributes ("brown dog"), another picture hardly shows the same thing by chance.
+    Another picture hardly shows a thing with the same attributes ("brown dog") by chance.
     """
     is_side = entity.is_us or entity.is_left or entity.is_right
     return bool(entity.attributes) and not is_side
 
 
 def _names_of_things(row: ParsedRow) -> set[frozenset[str]]:
-    """Returns the names of all things, also denied things, in the texts about a row's picture."""
+    """Returns the names of all things in the texts about a row's picture, with denied things. A
+    name is a set of base forms.
+    """
     graphs = [row.graph]
     # a reference's second graph has everything that the reference supports, so it has more names
     for _, supporting in row.references:

@@ -146,24 +146,29 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     total = len(sample.completion)
     if total <= read:
         return verdict
+    # a failed or empty verdict has no precision to lower
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
-    recall = verdict.parts["recall"]
     precision = verdict.parts["precision"] * read / total
-    parts = {**verdict.parts, **coarse_scores(precision, recall)}
-    # The span gets a new component number. Otherwise other words would share the span's credit.
-    components = [span.component for span in verdict.spans]
-    unread = Span(
-        start=read,
-        end=total,
-        score=0.0,
-        credit=parts[score] - verdict.score,
-        kind="unread",
-        note=f"not judged: past {read} characters",
-        component=max(components, default=-1) + 1,
-    )
+    parts = {**verdict.parts, **coarse_scores(precision, verdict.parts["recall"])}
+    unread = _unread_span(verdict, read, total, credit=parts[score] - verdict.score)
     note = f"only the first {read:,} of {total:,} characters of the completion are judged"
     if verdict.note:
         note = f"{note}; {verdict.note}"
     spans = (*verdict.spans, unread)
     return replace(verdict, score=parts[score], parts=parts, spans=spans, note=note)
+
+
+def _unread_span(verdict: Verdict, read: int, total: int, credit: float) -> Span:
+    """Returns the span of a completion's characters [read, total), which were not judged."""
+    # The span gets a new component number. Otherwise other words would share the span's credit.
+    components = [span.component for span in verdict.spans]
+    return Span(
+        start=read,
+        end=total,
+        score=0.0,
+        credit=credit,
+        kind="unread",
+        note=f"not judged: past {read} characters",
+        component=max(components, default=-1) + 1,
+    )
