@@ -94,10 +94,11 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     # asked: the answer is a question; but "?" alone may be right, for example about a sign
     if candidate.rstrip().endswith("?") and words != ["?"]:
         return 1.0, "it asks"
-    # yes/no: the most frequent reference is "yes" or "no"
-    question = set(tokens_of(probe.question))
+    # words of the question and the references do not deny: "far" in "How far is it?"
+    question_words = set(tokens_of(probe.question))
     reference_words = set(chain.from_iterable(references))
-    pieces = pieces_of(candidate, question | (reference_words - NO_WORDS))
+    pieces = pieces_of(candidate, question_words | (reference_words - NO_WORDS))
+    # yes/no: the most frequent reference is "yes" or "no"
     counts = Counter(map(normalise_answer, people))
     most_frequent = counts.most_common(1)[0][0]
     if most_frequent in ("yes", "no"):
@@ -105,12 +106,49 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
         return _rate_binary(answer, reason, counts)
     # letters: the references are letters or lists of letters
     is_new = words not in references
-    rated = _rate_letters(candidate, people, is_new)
+    rated = _rate_letters(candidate, people, reference_words, is_new)
     if rated is not None:
         return rated
+    return _rate_by_words(words, references, pieces, probe.question)
+
+
+def _rate_letters(
+    candidate: str, people: Sequence[str], reference_words: AbstractSet[str], is_new: bool
+) -> tuple[float, str] | None:
+    """Applies the rule "letters". Returns the rating and its reason, or None if the rule does not
+    apply.
+
+    Args:
+        candidate: the answer.
+        people: the references as written.
+        reference_words: the words of all references.
+        is_new: whether the candidate's words are no reference.
+    """
+    rated = _rate_letter_list(candidate, people, is_new)
+    if rated is not None:
+        return rated
+    # the references are single letters, and the answer names several letters to be sure of one
     only_letters = all(map(is_letter, reference_words))
     if is_new and only_letters and len(letters_of(candidate)) > 1:
         return 1.0, "it names several letters"
+    return None
+
+
+def _rate_by_words(
+    words: Sequence[str],
+    references: Sequence[Sequence[str]],
+    pieces: Sequence[Piece],
+    question: str,
+) -> tuple[float, str]:
+    """Applies the rules "equality", "none" and "share", in this order. Returns the rating and its
+    reason.
+
+    Args:
+        words: the words of the answer.
+        references: the words of each reference.
+        pieces: the pieces of the answer.
+        question: the question as written.
+    """
     # equality: the answer has the same base forms of words as a reference
     frequencies = Counter(tuple(map(lemma_of_word, reference)) for reference in references)
     most = max(frequencies.values())
@@ -121,10 +159,11 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     reference_lemmas = set(chain.from_iterable(frequencies))
     only_numbers = not any(map(has_letters, reference_lemmas))
     zeros = frequencies[("0",)]
-    if only_numbers and zeros and denies_all(pieces, probe.question):
+    if only_numbers and zeros and denies_all(pieces, question):
         return _rate_by_frequency(3.0, zeros, most)
     # share: how many words the answer and a reference share
-    question_lemmas = set(map(lemma_of_word, question - UNCOUNTED_WORDS)) - reference_lemmas
+    question_words = set(tokens_of(question)) - UNCOUNTED_WORDS
+    question_lemmas = set(map(lemma_of_word, question_words)) - reference_lemmas
     items: list[list[str]] = []
     for piece in asserted_pieces(pieces):
         for item in filter(None, piece.items):
@@ -169,8 +208,7 @@ def _rate_by_share(
         rating = 3.0 if share >= 2 / 3 else 2.0
         most = max(frequencies.values())
         return _rate_by_frequency(rating, frequencies[best], most, share)
-    # The reason is about the smaller share: a word that no reference has, or how much of the
-    # reference the answer has.
+    # the reason for the rating 1 is a share below one half
     if precision < 1 / 2:
         unshared = set(compared).difference(reference_lemmas)
         example = next(word for word in words if lemma_of_word(word) in unshared)
@@ -178,12 +216,14 @@ def _rate_by_share(
     return 1.0, f"it has {recall:.0%} of a reference answer"
 
 
-def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[float, str] | None:
-    """Applies the part of the rule "letters" about lists of letters. Returns the rating and its
-    reason, or None if the rule does not apply.
+def _rate_letter_list(
+    candidate: str, people: Sequence[str], is_new: bool
+) -> tuple[float, str] | None:
+    """Rates an answer if most references are lists of letters, such as "A, C". Returns the rating
+    and its reason.
 
-    candidate: the answer. people: the references as written. is_new: whether the candidate's words
-    are no reference.
+    Returns None if the references are no lists, or if the answer is a reference without letters.
+    The arguments are those of `_rate_letters`.
     """
     # "B, A" equals "A, B", unless the references show that the order matters
     read_list = letters_in_order if people_order_letters(people) else letters_listed
@@ -367,10 +407,10 @@ def answering_words(
         # an item of few words that all count, but in no reference: a further, wrong answer
         is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
         if shared or is_short_answer:
-            # leave out one explaining word for each shared word
-            rows[-1] += shared + unshared[len(shared) :]
+            explaining = len(shared)  # one explaining word for each shared word
+            rows[-1] += shared + unshared[explaining:]
         elif unshared:
-            rows.append([])
+            rows.append([])  # a long item ends the row
     # Rows without a word of a reference are no part of the answer.
     answering: list[str] = []
     for row in rows:

@@ -4,14 +4,14 @@ The ratings are 5, 4, 3, 2, 1.05 and 1. match_judge.py explains them.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache
 from itertools import chain
 
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language import words as word_lists
 from spanreward.rewards.language.lemmas import is_plural, lemmas_of_phrase, nouns_of_adjective
-from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.scene_graph import Entity, SceneGraph
 
 # the ratings (match_judge.py explains them)
 EXACT_RATING = 5.0
@@ -91,31 +91,48 @@ class TextIndex:
 
     def __init__(self, graph: SceneGraph) -> None:
         self.graph = graph
-        names: list[set[frozenset[str]]] = []
         self.attributes: list[list[frozenset[str]]] = []
         self.plural: list[bool] = []
         self.nouns: list[frozenset[str]] = []
         self.is_place: list[bool] = []
-        self.does: list[list[frozenset[str]]] = []
-        self.undergoes: list[list[frozenset[str]]] = []
-        self.linked: list[set[int]] = []
-        for entity in graph.entities:
-            # the heads of all mentions of the entity: "a man", "the player"
-            heads = (entity.head, *entity.heads)
-            of_entity = set(map(lemmas_of_phrase, heads))
-            names.append(of_entity)
-            attributes = list(map(lemmas_of_phrase, entity.attributes))
-            self.attributes.append(attributes)
-            self.plural.append(any(map(is_plural, heads)))
-            self.nouns.append(frozenset().union(*of_entity) - PLACE_LEMMAS)
-            self.is_place.append(any(name <= PLACE_LEMMAS for name in of_entity))
-            self.does.append([])
-            self.undergoes.append([])
-            self.linked.append(set())
-        # Add each relation. "A group of men holds flags" is a relation of the group and also a
-        # relation of the men.
+        names = [self._add_entity(entity) for entity in graph.entities]
+        count = len(graph.entities)
+        self.does: list[list[frozenset[str]]] = [[] for _ in range(count)]
+        self.undergoes: list[list[frozenset[str]]] = [[] for _ in range(count)]
+        self.linked: list[set[int]] = [set() for _ in range(count)]
         self.relations: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
-        meant = self._entities_meant(graph, names)
+        self._add_relations(graph, self._entities_meant(graph, names))
+        # the maps by which a question finds an entity
+        self.named: dict[frozenset[str], list[int]] = defaultdict(list)
+        self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
+        self.partial: dict[str, set[int]] = defaultdict(set)
+        for number, names_of_entity in enumerate(names):
+            self._add_names(number, names_of_entity)
+        # Collect the words of the graph. The text's other words are left out, because questions are
+        # only about things, attributes and relations.
+        details = list(chain(*self.attributes, *self.does))
+        self.attached = frozenset().union(*details) - PLACE_PREPOSITIONS
+        self.words = frozenset().union(*details, *self.named)
+        self._resolved: dict[Mention, tuple[float, list[int]]] = {}
+
+    def _add_entity(self, entity: Entity) -> set[frozenset[str]]:
+        """Adds the next entity to `attributes`, `plural`, `nouns` and `is_place`, and returns its
+        heads as sets of base forms: {{"man"}, {"player"}} for "a man ... the player".
+        """
+        heads = (entity.head, *entity.heads)
+        names = set(map(lemmas_of_phrase, heads))
+        self.attributes.append(list(map(lemmas_of_phrase, entity.attributes)))
+        self.plural.append(any(map(is_plural, heads)))
+        self.nouns.append(frozenset().union(*names) - PLACE_LEMMAS)
+        self.is_place.append(any(name <= PLACE_LEMMAS for name in names))
+        return names
+
+    def _add_relations(self, graph: SceneGraph, meant: Sequence[int]) -> None:
+        """Adds all relations. "A group of men holds flags" gives a relation of the group and a
+        relation of the men.
+
+        meant: for each entity, the entity that it stands for (`_entities_meant`).
+        """
         for relation in graph.relations:
             words = lemmas_of_phrase(relation.relation)
             pair = (relation.subject, relation.object)
@@ -123,18 +140,6 @@ class TextIndex:
             self._add_relation(*pair, words)
             if meant_pair != pair:
                 self._add_relation(*meant_pair, words)
-        # Add each entity by its names and attributes.
-        self.named: dict[frozenset[str], list[int]] = defaultdict(list)
-        self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
-        self.partial: dict[str, set[int]] = defaultdict(set)
-        for number, of_entity in enumerate(names):
-            self._add_names(number, of_entity)
-        # Collect the words of the graph. The text's other words are left out, because questions are
-        # only about things, attributes and relations.
-        details = list(chain(*self.attributes, *self.does))
-        self.attached = frozenset().union(*details) - PLACE_PREPOSITIONS
-        self.words = frozenset().union(*details, *self.named)
-        self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
     def _entities_meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
         """Returns for each entity the entity that it stands for: "men" for the group in "a group of
@@ -300,27 +305,33 @@ class TextIndex:
                 return REWORDED_RATING, self.named[joined]
         # "group" for "men": any plural may be a group
         if name <= QUANTITY_LEMMAS and any(self.plural):
-            plurals = []
-            for number, is_plural_entity in enumerate(self.plural):
-                if is_plural_entity:
-                    plurals.append(number)
+            plurals = [number for number, is_many in enumerate(self.plural) if is_many]
             return REWORDED_RATING, plurals
         # "top" for "box": every thing has such parts, even if the text does not name them
         if name <= PART_LEMMAS and not any(self.is_place):
             return REWORDED_RATING, list(range(len(self.plural)))
+        # another place of the text, such as "edge", is no "corner"
         if name <= PLACE_LEMMAS:
             return ABSENT_RATING, []
-        # "coffee" for "coffee cup": the things that all words of the name describe
-        described = []
-        for word in name:
-            described.append(self.partial.get(word, set()))
-        whole = set.intersection(*described)
-        rating = REWORDED_RATING if whole or name <= self.words else ABSENT_RATING
-        return rating, sorted(whole)
+        return self._entities_described_by(name)
+
+    def _entities_described_by(self, name: frozenset[str]) -> tuple[float, list[int]]:
+        """Returns a rating and the entities that all words of a name describe: the coffee cup for
+        the name "coffee". A text that has all words of the name somewhere is rated as high, but
+        gives no entity.
+        """
+        described = [self.partial.get(word, set()) for word in name]
+        entities = set.intersection(*described)
+        rating = ABSENT_RATING
+        if entities or name <= self.words:
+            rating = REWORDED_RATING
+        return rating, sorted(entities)
 
     def _detail_rating(self, number: int, words: frozenset[str]) -> float:
-        """Returns a rating: whether the entity has this attribute, or is the subject of this
-        relation.
+        """Returns the rating of the question whether the entity has this attribute, or is the
+        subject of this relation.
+
+        number: the entity's number. words: the base forms of the attribute or relation.
         """
         details = (*self.attributes[number], *self.does[number])
         ratings = [agreement_of_words(words, detail) for detail in details]
@@ -388,38 +399,55 @@ class TextIndex:
         subjects, objects: entities, at least one each. words: the relation.
         """
         all_objects = set(objects)
-        near: dict[int, set[int]] = {}  # by subject, the objects with any relation to the subject
+        related: dict[int, set[int]] = {}  # by subject, the objects with any relation to it
         for subject in subjects:
-            near[subject] = all_objects & {subject, *self.linked[subject]}
+            related[subject] = all_objects & {subject, *self.linked[subject]}
         best = WRONG_RATING
-        for subject, neighbours in near.items():
-            for neighbour in neighbours:
-                rating = self._pair_rating(subject, neighbour, words)
-                best = max(best, rating)
+        for subject, related_objects in related.items():
+            for object_ in related_objects:
+                best = max(best, self._pair_rating(subject, object_, words))
         if best > LOOSE_RATING:
             return best
         # If the text relates every pair, then each time in another way.
-        if all(neighbours == all_objects for neighbours in near.values()):
+        if all(related_objects == all_objects for related_objects in related.values()):
             return best
-        # The text does not relate some pair. If the text lacks words of the relation, the text may
-        # state the relation in other words.
+        # The text does not relate some pair, and lacks words of the relation: it may state the
+        # relation in other words.
         needed = words - POSTURE_LEMMAS - PLACE_PREPOSITIONS - WITHIN_LEMMAS
         if not needed <= self.words:
             return max(best, ABSENT_RATING)
-        # The text has the words. If subject and object of an unrelated pair do not have this
-        # relation to other things, the parser may have lost the relation.
-        free: set[int] = set()
-        for number in all_objects:
-            if not _is_said(words, self.undergoes[number]):
-                free.add(number)
-        for subject, neighbours in near.items():
-            if free - neighbours and not _is_said(words, self.does[subject]):
-                return max(best, LOOSE_RATING)
+        # The text has the words: the parser may have lost the relation.
+        if self._may_be_lost(related, all_objects, words):
+            return max(best, LOOSE_RATING)
         return best
 
+    def _may_be_lost(
+        self,
+        related: Mapping[int, set[int]],
+        objects: AbstractSet[int],
+        words: frozenset[str],
+    ) -> bool:
+        """Returns whether the parser may have lost a relation between a subject and an object: the
+        text does not relate the two, and neither has this relation to another thing.
+
+        Args:
+            related: for each subject, the objects with any relation to the subject.
+            objects: all objects.
+            words: the relation.
+        """
+        free_objects: set[int] = set()
+        for number in objects:
+            if not _has_relation(words, self.undergoes[number]):
+                free_objects.add(number)
+        for subject, related_objects in related.items():
+            unrelated = free_objects - related_objects
+            if unrelated and not _has_relation(words, self.does[subject]):
+                return True
+        return False
+
     def _pair_rating(self, subject: int, object_: int, words: frozenset[str]) -> float:
-        """Returns a rating: whether a relation holds from the subject to the object. Subject and
-        object may be the same entity.
+        """Returns the rating of the question whether a relation holds from the subject to the
+        object. Subject and object may be the same entity.
 
         words: the base forms of the relation, such as {"next", "to"}.
         """
@@ -437,7 +465,7 @@ class TextIndex:
         return max(ratings, default=WRONG_RATING)
 
 
-def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
+def _has_relation(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
     """Returns whether one of the relations agrees with the words, literally or in other words."""
     return any(agreement_of_words(words, relation) > LOOSE_RATING for relation in relations)
 
