@@ -76,7 +76,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _NameForm:
     """A form of name, into which a head is put: "corner", or "corner of the table".
 
     Attributes:
@@ -90,7 +90,7 @@ class _Frame:
     wording: DirectionPrompts
     parent: EntityAnswer | None = None
 
-    def name(self, head: str) -> str:
+    def name_of(self, head: str) -> str:
         """Returns the name of an entity with this head: "corner of the table" for "corner"."""
         if self.parent is None:
             return fill_template(self.wording.plain, entity_text=head)
@@ -100,7 +100,7 @@ class _Frame:
             parent_entity_identifier=self.parent.identifier,
         )
 
-    def mention(self, head: str) -> Mention:
+    def mention_of(self, head: str) -> Mention:
         """Returns the name of an entity with this head, in the form for judges that read no
         prompt.
         """
@@ -109,19 +109,19 @@ class _Frame:
         link = Link(PART_OF, self.parent.mention)
         return Mention(head, links=(link,))
 
-    def head(self, number: int, head: str, rank: int = 0) -> Candidate:
+    def candidate_by_head(self, number: int, head: str, rank: int = 0) -> Candidate:
         """Returns a Candidate that names an entity by one of its heads.
 
         number: the entity's number. rank: 0 for the head by which the entity is called first, 2 for
         another head.
         """
-        name = self.name(head)
+        name = self.name_of(head)
         return Candidate(
             number,
             "head",
             phrase=name,
             fluent=name,
-            mention=self.mention(head),
+            mention=self.mention_of(head),
             rank=rank,
         )
 
@@ -142,18 +142,18 @@ def candidate_names(
     """
     entity = view.entities[number]
     ranked: list[Candidate] = []
-    frames = _forms_of_name(view, number, answers, wording)
+    forms = _forms_of_name(view, number, answers, wording)
     # The steps of section 2.2 for each form of name. First come names by an attribute or another
     # head. If all these names are in `ranked` already, names by a relation come.
-    for frame in frames:
-        rivals = [view.entities[other] for other in frame.group if other != number]
-        new = _new_candidates(_by_words(entity, number, frame, rivals), ranked)
+    for form in forms:
+        rivals = [view.entities[other] for other in form.group if other != number]
+        new = _new_candidates(_names_by_words(entity, number, form, rivals), ranked)
         if not new:
-            new = _new_candidates(_by_relations(view, number, answers, frame), ranked)
+            new = _new_candidates(_names_by_relations(view, number, answers, form), ranked)
         ranked += new
     # if nothing distinguishes the entity, the name is its head alone
     if not ranked:
-        return [frames[0].head(number, entity.text)]
+        return [forms[0].candidate_by_head(number, entity.text)]
     return sorted(ranked, key=lambda candidate: candidate.rank)
 
 
@@ -180,7 +180,7 @@ def _forms_of_name(
     number: int,
     answers: Mapping[int, EntityAnswer],
     wording: DirectionPrompts,
-) -> list[_Frame]:
+) -> list[_NameForm]:
     """Returns the forms of name for the entity, each with the entities that share the form (2.2,
     step 2).
 
@@ -193,19 +193,19 @@ def _forms_of_name(
     for parent in sorted(entity.parents):
         if parent in answers and answers[parent].present:
             parents.append(parent)
-    frames: list[_Frame] = []
+    forms: list[_NameForm] = []
     # The form without a whole is for an entity without present wholes. It also serves if no other
     # entity has the same name.
     if not parents or len(namesakes) == 1:
-        frames.append(_Frame(namesakes, wording))
+        forms.append(_NameForm(namesakes, wording))
     for parent in parents:
         group = [other for other in namesakes if parent in view.entities[other].parents]
-        frames.append(_Frame(group, wording, answers[parent]))
-    return frames
+        forms.append(_NameForm(group, wording, answers[parent]))
+    return forms
 
 
-def _by_words(
-    entity: EntityView, number: int, frame: _Frame, rivals: Sequence[EntityView]
+def _names_by_words(
+    entity: EntityView, number: int, form: _NameForm, rivals: Sequence[EntityView]
 ) -> Iterator[Candidate]:
     """Yields names without a relation: the head alone if there are no rivals (rank 0), the head
     with an attribute that no rival has (rank 1), and another head that no rival has (rank 2).
@@ -214,32 +214,32 @@ def _by_words(
 
     Args:
         number: the entity's number.
-        frame: the form of name.
+        form: the form of name.
         rivals: other entities that share the form.
     """
     if not rivals:
-        yield frame.head(number, entity.text)
-    yield from _by_attributes(entity, number, frame, rivals)
+        yield form.candidate_by_head(number, entity.text)
+    yield from _names_by_attributes(entity, number, form, rivals)
     # "dog" for an entity that the text first calls "animal"
     rival_heads: set[str] = set()
     for rival in rivals:
         rival_heads.update(rival.heads)
     for head in entity.heads:
         if head not in PRONOUNS and head not in rival_heads:
-            yield frame.head(number, head, rank=2)
+            yield form.candidate_by_head(number, head, rank=2)
 
 
-def _by_attributes(
-    entity: EntityView, number: int, frame: _Frame, rivals: Sequence[EntityView]
+def _names_by_attributes(
+    entity: EntityView, number: int, form: _NameForm, rivals: Sequence[EntityView]
 ) -> Iterator[Candidate]:
     """Yields names by an attribute that no rival has, such as "red circle", in the order of the
-    text. The arguments are those of `_by_words`.
+    text. The arguments are those of `_names_by_words`.
     """
     rival_attributes: set[str] = set()
     for rival in rivals:
         rival_attributes.update(attribute.text for attribute in rival.attributes)
-    plain = frame.name(entity.text)
-    mention = frame.mention(entity.text)
+    plain = form.name_of(entity.text)
+    mention = form.mention_of(entity.text)
     for attribute in sorted(entity.attributes, key=lambda attribute: attribute.sentence):
         if attribute.text not in rival_attributes:
             yield Candidate(
@@ -252,17 +252,17 @@ def _by_attributes(
             )
 
 
-def _by_relations(
+def _names_by_relations(
     view: GraphView,
     number: int,
     answers: Mapping[int, EntityAnswer],
-    frame: _Frame,
+    form: _NameForm,
 ) -> Iterator[Candidate]:
     """Yields names by a relation that no rival has: first names with the entity as the relation's
     subject ("circle above square" for a circle), then names with the entity as the object ('square
     as in "circle above square"' for a square).
     """
-    # skip "part of", because the frame already names the whole
+    # skip "part of", because the form already names the whole
     relations = [
         relation for relation in view.entities[number].relations if relation.text != PART_OF
     ]
@@ -270,10 +270,10 @@ def _by_relations(
     names: list[Candidate | None] = []
     for relation in relations:
         if relation.subject == number:
-            names.append(_name_as_subject(view, number, relation, answers, frame))
+            names.append(_name_as_subject(view, number, relation, answers, form))
     for relation in relations:
         if relation.object == number:
-            names.append(_name_as_object(view, number, relation, answers, frame))
+            names.append(_name_as_object(view, number, relation, answers, form))
     yield from filter(None, names)
 
 
@@ -282,7 +282,7 @@ def _name_as_subject(
     number: int,
     relation: RelationView,
     answers: Mapping[int, EntityAnswer],
-    frame: _Frame,
+    form: _NameForm,
 ) -> Candidate | None:
     """Returns the name of a relation's subject by the relation: "circle above square" for the
     circle. Returns None if a rival is above the square too, or if the judge has found the square
@@ -293,9 +293,9 @@ def _name_as_subject(
         number: the subject's number.
         relation: the relation.
         answers: the answers on entities that the judge was asked about earlier.
-        frame: the form of the name, with all entities that share this form.
+        form: the form of the name, with all entities that share this form.
     """
-    if _has_rival(view.subjects[relation.text, relation.object], number, frame):
+    if _has_rival(view.subjects[relation.text, relation.object], number, form):
         return None
     other_name, other = _name_of_other(view, relation.object, answers)
     if other is None:
@@ -316,7 +316,7 @@ def _name_as_object(
     number: int,
     relation: RelationView,
     answers: Mapping[int, EntityAnswer],
-    frame: _Frame,
+    form: _NameForm,
 ) -> Candidate | None:
     """Returns the name of a relation's object by the relation: 'square as in "circle above square"'
     for the square. Returns None if a rival is below the circle too, or if the judge has found the
@@ -324,18 +324,18 @@ def _name_as_object(
 
     number: the object's number. The other arguments are those of `_name_as_subject`.
     """
-    if _has_rival(view.objects[relation.text, relation.subject], number, frame):
+    if _has_rival(view.objects[relation.text, relation.subject], number, form):
         return None
     other_name, other = _name_of_other(view, relation.subject, answers)
     if other is None:
         return None
     text = view.entities[number].text
     phrase = fill_template(
-        frame.wording.with_relation,
-        formatted_entity=frame.name(text),
+        form.wording.with_relation,
+        formatted_entity=form.name_of(text),
         relation=f"{other_name} {relation.text} {text}",
     )
-    mention = frame.mention(text)
+    mention = form.mention_of(text)
     link = Link(relation.text, other, reverse=True)
     return Candidate(
         number,
@@ -347,13 +347,13 @@ def _name_as_object(
     )
 
 
-def _has_rival(related: Set[int], number: int, frame: _Frame) -> bool:
+def _has_rival(related: Set[int], number: int, form: _NameForm) -> bool:
     """Returns whether another entity of the same form of name has the relation too. "Circle above
     square" does not distinguish two circles above one square.
 
     related: the numbers of all entities with the relation. number: the entity's number.
     """
-    return any(other in related for other in frame.group if other != number)
+    return any(other in related for other in form.group if other != number)
 
 
 def _name_of_other(

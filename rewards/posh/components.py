@@ -170,7 +170,7 @@ def decided_denials(
     # all sheets are about one completion, so all have the same denials
     interview = sheets[0].interview if picture is None else picture.interview
     for number, denial in enumerate(interview.denials):
-        if not any(sheet.interview.agrees(denial) for sheet in sheets):
+        if not any(sheet.interview.target_denies(denial) for sheet in sheets):
             component = _decided_by_answers(denial, number, sheets, picture)
             if component is not None:
                 result.append(component)
@@ -340,7 +340,7 @@ def surplus_entities(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     sheets: the completion looked up in each of its references.
     """
     view = sheets[0].interview.source  # the completion's view, the same in all sheets
-    supported = [named_in(sheet.interview.target_graph) for sheet in sheets]
+    supported = [entity_counts(sheet.interview.target_graph) for sheet in sheets]
     # group the completion's entities by name
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
@@ -394,7 +394,7 @@ def _repeating_entities(view: GraphView, numbers: Sequence[int]) -> list[int]:
     return repeating
 
 
-def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
+def entity_counts(graph: SceneGraph) -> dict[frozenset[str], float]:
     """Returns how many entities of each name the graph has, infinity for a plural such as "stars".
 
     A name is the set of its words' base forms: "a dog" and "dogs" give the same name.

@@ -27,8 +27,8 @@ from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import Candidate, EntityAnswer
 from spanreward.rewards.posh.questions import (
     Component,
+    component_of_candidate,
     components_of_pass_3,
-    entity_named,
     names_to_ask,
     presence_question,
     question_text,
@@ -209,8 +209,8 @@ class _Asker:
         # ask about the worded names
         pairs: list[tuple[AnswerSheet, Component]] = []
         for sheet, candidate, identifier in worded:
-            pairs.append((sheet, entity_named(sheet.interview, candidate, identifier)))
-        answers = self._rate(pairs)
+            pairs.append((sheet, component_of_candidate(sheet.interview, candidate, identifier)))
+        answers = self._rate_components(pairs)
         for (sheet, candidate, identifier), answer in zip(worded, answers, strict=True):
             if answer is not None:
                 _keep_best_name(sheet, candidate, identifier, answer)
@@ -251,12 +251,14 @@ class _Asker:
         for sheet in sheets:
             for component in components_of_pass_3(sheet, self.published):
                 pairs.append((sheet, component))
-        answers = self._rate(pairs)
+        answers = self._rate_components(pairs)
         for (sheet, component), answer in zip(pairs, answers, strict=True):
             if answer is not None:
                 sheet.details[component.kind, *component.numbers] = answer
 
-    def _rate(self, pairs: Sequence[tuple[AnswerSheet, Component]]) -> list[ComponentRating | None]:
+    def _rate_components(
+        self, pairs: Sequence[tuple[AnswerSheet, Component]]
+    ) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge.
 
         A component without a rating gives None, and its sheet gets the failure. Published mode

@@ -111,7 +111,7 @@ class Interview:
         return self._places.get(self._longest_text, (0, 0))
 
     @cached_property
-    def repeated(self) -> frozenset[frozenset[str]]:
+    def repeated_names(self) -> frozenset[frozenset[str]]:
         """The names that several entities of the target have. A name is a set of base forms."""
         counts: Counter[frozenset[str]] = Counter()
         for entity in self.target_graph.entities:
@@ -136,24 +136,24 @@ class Interview:
                     relations_from[number].append(relation)
         return relations_from
 
-    def agrees(self, denial: Denial) -> bool:
+    def target_denies(self, denial: Denial) -> bool:
         """Returns whether the target denies the same thing, such as "no hat"."""
         denied_by_target = map(_lemmas_of_denial, self.target_graph.denials)
         return _lemmas_of_denial(denial) in denied_by_target
 
-    def can_tell(self, denial: Denial) -> bool:
+    def can_ask_about(self, denial: Denial) -> bool:
         """Returns whether the judge can be asked about a denied thing.
 
         False if the target denies the thing too, because no question is then needed. Also False if
         the denial is about one thing and the target has several things of the name.
         """
-        if self.agrees(denial):
+        if self.target_denies(denial):
             return False
         # ambiguous: "the circle is not red", if the target has two circles
-        is_ambiguous = denial.of_one and lemmas_of_phrase(denial.head) in self.repeated
+        is_ambiguous = denial.of_one and lemmas_of_phrase(denial.head) in self.repeated_names
         return not is_ambiguous
 
-    def mention(self, number: int, mention: Mention) -> Mention:
+    def described_mention(self, number: int, mention: Mention) -> Mention:
         """Returns the mention with the source's details about the entity, if the prompt shows the
         source.
 
@@ -267,12 +267,12 @@ class Interview:
             asked_relation: the relation in question, or None. The details do not contain it.
         """
         identifier = answers[number].identifier
-        mention = self.mention(number, answers[number].mention)
+        mention = self.described_mention(number, answers[number].mention)
         # the published prompts have no form of name with details
         if self.quotes_source or not self.wording.described:
             return identifier, mention
         # the target has at most one entity of the name, so the identifier is clear
-        if lemmas_of_phrase(mention.head) not in self.repeated:
+        if lemmas_of_phrase(mention.head) not in self.repeated_names:
             return identifier, mention
         attributes = self._other_attributes(number, (asked_attribute, *mention.attributes))
         links = self._links_to_sole_objects(number, asked_relation)

@@ -3,7 +3,7 @@
     pictures, reasons = open_row_pictures(rows)
     sheet = picture_sheet(0, row, view, pictures[0], wording, 2.0)    # for conduct.py
     decoys = choose_decoys(rows, pictures)                            # things absent from a picture
-    less_yes_rate(sheet, yes_rate=0.2)                                # reduced ratings
+    reduce_by_yes_rate(sheet, yes_rate=0.2)                                # reduced ratings
 
 A judge of pictures tends to say yes: a thing that is not in the picture may still get a 4. Decoys
 measure this tendency. A decoy is a thing from another row's references, with its attributes ("brown
@@ -32,7 +32,7 @@ from spanreward.rewards.posh.components import (
     HIGHEST_RATING,
     PLAINLY_THERE,
     RATING_IF_ABSENT,
-    named_in,
+    entity_counts,
     surplus_entities,
 )
 from spanreward.rewards.posh.conduct import rate_questions
@@ -124,11 +124,11 @@ def picture_sheet(
     return AnswerSheet(interview)
 
 
-def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) -> None:
-    """Copies into a picture's sheet the answers on components that a reference plainly has.
+def copy_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) -> None:
+    """Copies answers on components that a reference plainly has into a picture's sheet. The judge
+    is then not asked whether the picture shows these components.
 
-    The judge is then not asked about these components in the picture. Of several references, the
-    best rating counts.
+    Of several references, the best rating counts.
 
     Two kinds of answers are not copied. Denials: a reference with the thing makes a denial wrong,
     but the picture may lack the thing. Surplus entities and their details: the reference has one
@@ -166,12 +166,12 @@ def _copy_details(picture: AnswerSheet, reference: AnswerSheet, surplus: Set[int
 
     surplus: the numbers of the surplus entities.
     """
-    ends = ends_by_detail(reference)
+    entities = entities_by_detail(reference)
     for key, answer in reference.details.items():
-        is_denial = key not in ends
+        is_denial = key not in entities
         if is_denial or answer.rating < PLAINLY_THERE:
             continue
-        if not surplus.isdisjoint(ends[key]):
+        if not surplus.isdisjoint(entities[key]):
             continue
         earlier = picture.details.get(key)
         if earlier is None or answer.rating > earlier.rating:
@@ -277,7 +277,7 @@ def decoy_scores(
     return scores
 
 
-def less_yes_rate(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
+def reduce_by_yes_rate(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
     """Returns a copy of the sheet with each rating reduced by the yes-rate.
 
     A reduced rating may make an entity absent. The attributes and relations of an absent entity
@@ -291,37 +291,35 @@ def less_yes_rate(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
         rating = believed_rating(entity.rating, yes_rate)
         present = rating >= sheet.interview.presence_threshold
         entities[number] = replace(entity, rating=rating, present=present)
-    ends = ends_by_detail(sheet)
+    entities_of = entities_by_detail(sheet)
     details: dict[tuple[str | int, ...], ComponentRating] = {}
     for key, answer in sheet.details.items():
-        # a denied thing is not an entity of the completion, so it depends on no present entity
-        detail_ends = ends.get(key, ())
-        if all(entities[end].present for end in detail_ends):
+        # a denied thing is no entity of the completion, so a denial has no entities
+        if all(entities[end].present for end in entities_of.get(key, ())):
             rating = believed_rating(answer.rating, yes_rate)
             details[key] = replace(answer, rating=rating)
     return replace(sheet, entities=entities, details=details)
 
 
-def ends_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int, ...]]:
-    """Returns the entities of each attribute and relation, by the key in `AnswerSheet.details`.
-
-    An attribute has one entity, a relation has its subject and its object.
+def entities_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int, ...]]:
+    """Returns the numbers of the entities of each attribute and relation, by the key in
+    `AnswerSheet.details`. An attribute has one entity. A relation has a subject and an object.
     """
     view = sheet.interview.source
-    ends: dict[tuple[str | int, ...], tuple[int, ...]] = {}
+    entities: dict[tuple[str | int, ...], tuple[int, ...]] = {}
     for number, entity in enumerate(view.entities):
         for place in range(len(entity.attributes)):
-            ends["attribute", number, place] = (number,)
+            entities["attribute", number, place] = (number,)
     for relation in view.relations:
-        ends["relation", relation.number] = (relation.subject, relation.object)
-    return ends
+        entities["relation", relation.number] = (relation.subject, relation.object)
+    return entities
 
 
 def believed_rating(rating: float, yes_rate: float) -> float:
     """Returns the rating reduced by the yes-rate: 1 + 4 (s - y) / (1 - y), and at least 1.
 
-    Here s is the rating as a share from 0 to 1 (`span_score`), and y is the yes-rate. With y = 1
-    the result is always 1.
+    Here s is the rating as a share from 0 to 1 (`span_score`), and y is the yes-rate. With y = 0.2,
+    the rating 5 stays 5, 3.4 becomes 3, and 1.8 becomes 1. With y = 1 the result is always 1.
     """
     # avoid a division by 0
     if yes_rate >= NEARLY_ONE:
@@ -365,7 +363,7 @@ def _names_of_things(row: ParsedRow) -> set[frozenset[str]]:
         graphs.append(supporting)
     names: set[frozenset[str]] = set()
     for graph in graphs:
-        names.update(named_in(graph))
+        names.update(entity_counts(graph))
         for denial in graph.denials:
             names.add(lemmas_of_phrase(denial.head))
     return names

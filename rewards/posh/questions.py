@@ -69,13 +69,15 @@ def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
     return names
 
 
-def entity_named(interview: Interview, candidate: Candidate, identifier: str) -> Component:
+def component_of_candidate(
+    interview: Interview, candidate: Candidate, identifier: str
+) -> Component:
     """Returns the entity of a candidate as a component, for the question whether the target has the
     entity.
 
     identifier: the candidate's name as the question words it.
     """
-    mention = interview.mention(candidate.entity, candidate.mention)
+    mention = interview.described_mention(candidate.entity, candidate.mention)
     spans = interview.source.entities[candidate.entity].spans
     return Component(
         "entity", (candidate.entity,), {"entity_identifier": identifier}, mention, spans
@@ -178,7 +180,7 @@ def _denials_to_ask(interview: Interview) -> Iterator[Component]:
     too needs no question.
     """
     for number, denial in enumerate(interview.denials):
-        if not interview.can_tell(denial):
+        if not interview.can_ask_about(denial):
             continue
         name, mention = denied_thing(denial)
         yield Component(

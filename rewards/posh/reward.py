@@ -46,11 +46,11 @@ from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
 from spanreward.rewards.posh.known_references import KnownReferences
 from spanreward.rewards.posh.picture_evidence import (
     Pictures,
+    copy_plain_answers,
     decoy_scores,
-    less_yes_rate,
     open_row_pictures,
     picture_sheet,
-    take_plain_answers,
+    reduce_by_yes_rate,
 )
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.row_answers import (
@@ -437,7 +437,7 @@ class PoshReward(PlainTextReward):
             one_by_one = [self._verdict(row.sample, RowAnswers([pair])) for pair in answers.pairs]
             return max(one_by_one, key=lambda verdict: verdict.parts["f1"])
         if answers.picture is not None and yes_rate is not None:
-            answers = replace(answers, picture=less_yes_rate(answers.picture, yes_rate))
+            answers = replace(answers, picture=reduce_by_yes_rate(answers.picture, yes_rate))
         verdict = self._verdict(row.sample, answers)
         if yes_rate is not None:
             verdict = replace(verdict, parts={**verdict.parts, "yes_rate": yes_rate})
@@ -475,7 +475,7 @@ class PoshReward(PlainTextReward):
             )
             # The picture is not asked about components that a reference plainly has. With evidence
             # "picture", `answers.precision` is empty, so the picture is asked about everything.
-            take_plain_answers(sheet, answers.precision)
+            copy_plain_answers(sheet, answers.precision)
             sheets[number] = sheet
             judged.answers[number] = replace(answers, picture=sheet)
         if sheets:

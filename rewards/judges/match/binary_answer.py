@@ -51,21 +51,22 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
 
     pieces: the pieces of the answer (`pieces_of`).
     """
-    # The answer is open: "or not", "I am not sure".
+    # An answer such as "or not" or "I am not sure" leaves the question open.
     for piece in pieces:
         if piece.words[0] == "or" or _has_word_of(EVASIVE_WORDS, piece):
             return "", "it does not commit itself"
-    # The answer has no "yes" or "no", but one claim: "There is a lamp", "the lamp is not red".
     signs = [piece for piece in pieces if _has_word_of(YES_WORDS | DENYING_WORDS, piece)]
     claims = _answers_by_claims(question, pieces)
-    says_word = bool(signs) and _has_word_of(YES_WORDS | SAYING_NO, signs[0])
-    is_open = any(_has_word_of(OPEN_WORDS, piece) for piece in pieces)
-    if not says_word and len(claims) == 1 and not is_open:
-        return claims.pop(), ""
+    # Without "yes" and "no", one claim is the answer: "There is a lamp", "the lamp is not red".
+    has_yes_or_no = bool(signs) and _has_word_of(YES_WORDS | SAYING_NO, signs[0])
+    if len(claims) == 1 and not has_yes_or_no:
+        is_open = any(_has_word_of(OPEN_WORDS, piece) for piece in pieces)
+        if not is_open:
+            return claims.pop(), ""
     if not signs:
         return "", "it does not commit itself"
-    # The first sign has both words: "yes and no".
     first = signs[0]
+    # The first sign has both words: "yes and no".
     says_no = _has_word_of(NO_WORDS, first)
     if says_no and _has_word_of(YES_WORDS, first):
         return "", "it must say yes or no, not both"

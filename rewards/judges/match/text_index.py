@@ -257,40 +257,44 @@ class TextIndex:
         """Returns the places of the things to which the mentioned place belongs: the top left
         corner of the box for "the top edge of the box".
         """
-        near: set[int] = set()
+        linked: set[int] = set()
         for link in mention.links:
+            # a reversed link has the place as its object: the box has the edge
             if link.reverse:
                 _, owners = self.resolve(link.other)
                 for owner in owners:
-                    near |= self.linked[owner]
-        return [number for number in near if self.is_place[number]]
+                    linked |= self.linked[owner]
+        return [number for number in linked if self.is_place[number]]
 
     def _most_alike(self, numbers: list[int], mention: Mention) -> list[int]:
         """Returns the entities that share most details and ties with the mention, to choose among
         several things with one name.
 
-        Details and ties are attributes and relations of the mentioned thing that need not be true
-        of the entity. numbers: the entities to choose from.
+        numbers: the entities to choose from.
         """
         if len(numbers) < 2:
             return numbers
-        details = [lemmas_of_phrase(words) for words in mention.details]
-        shared: dict[int, int] = {}
-        for number in numbers:
-            count = 0
-            for words in details:
-                if self._detail_rating(number, words) > LOOSE_RATING:
-                    count += 1
-            for link in mention.ties:
-                if self._has_link(number, link):
-                    count += 1
-            shared[number] = count
+        shared = {number: self._count_of_shared(number, mention) for number in numbers}
         most = max(shared.values())
         return [number for number in numbers if shared[number] == most]
 
+    def _count_of_shared(self, number: int, mention: Mention) -> int:
+        """Returns how many details and ties of the mention the entity has. Details and ties are
+        attributes and relations of the mentioned thing that need not be true of the entity.
+        """
+        count = 0
+        for words in mention.details:
+            if self._detail_rating(number, lemmas_of_phrase(words)) > LOOSE_RATING:
+                count += 1
+        for link in mention.ties:
+            if self._has_link(number, link):
+                count += 1
+        return count
+
     def _entities_of_name(self, mention: Mention) -> tuple[float, list[int]]:
-        """Returns a rating and the entities with the mention's name. If no entity has the name,
-        other ways to say the name are tried, the surest first.
+        """Returns the rating of the question whether the text has a thing with the mention's name,
+        and the entities with the name. If no entity has the name, other ways to say the name are
+        tried, the surest first.
         """
         name = lemmas_of_phrase(mention.head)
         if name in self.named:
@@ -366,7 +370,7 @@ class TextIndex:
         """Returns whether the text gives the entity this link: the dog of "a dog on a sofa" has
         `Link("on", Mention("sofa"))`.
 
-        A link is a relation to another thing. By its links a mention says which of several dogs is
+        A link is a relation to another thing. A mention has links to say which of several dogs is
         meant.
         """
         relation = lemmas_of_phrase(link.relation)
