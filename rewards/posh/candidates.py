@@ -181,10 +181,11 @@ def _forms_of_name(
     answers: Mapping[int, EntityAnswer],
     wording: DirectionPrompts,
 ) -> list[_NameForm]:
-    """Returns the forms of name for the entity, each with the entities that share the form (2.2,
-    step 2).
+    """Returns the forms of name for the entity, each with the entities that share the form (PoSh,
+    section 2.2, step 2).
 
-    For a corner of a present table, the form is "... of the table".
+    A corner of a table has the form "... of the table", if the target has the table. Other entities
+    have the form that is the head alone.
     """
     entity = view.entities[number]
     namesakes = view.namesakes[entity.text]
@@ -194,8 +195,8 @@ def _forms_of_name(
         if parent in answers and answers[parent].present:
             parents.append(parent)
     forms: list[_NameForm] = []
-    # The form without a whole is for an entity without present wholes. It also serves if no other
-    # entity has the same name.
+    # The form without a whole is for an entity without present wholes. A part also has this form if
+    # no other entity has the part's name.
     if not parents or len(namesakes) == 1:
         forms.append(_NameForm(namesakes, wording))
     for parent in parents:
@@ -213,6 +214,7 @@ def _names_by_words(
     A brown animal that the text later calls a dog has the names "animal", "brown animal" and "dog".
 
     Args:
+        entity: the entity to name.
         number: the entity's number.
         form: the form of name.
         rivals: other entities that share the form.
@@ -258,9 +260,12 @@ def _names_by_relations(
     answers: Mapping[int, EntityAnswer],
     form: _NameForm,
 ) -> Iterator[Candidate]:
-    """Yields names by a relation that no rival has: first names with the entity as the relation's
-    subject ("circle above square" for a circle), then names with the entity as the object ('square
-    as in "circle above square"' for a square).
+    """Yields names by a relation that no rival has. A rival is another entity that shares the form
+    of name.
+
+    First come names with the entity as the relation's subject: "circle above square" for a circle.
+    Then come names with the entity as the relation's object: 'square as in "circle above square"'
+    for a square.
     """
     # skip "part of", because the form already names the whole
     relations = [

@@ -52,7 +52,7 @@ class RatedComponent:
 def rated_components(
     sheet: AnswerSheet,
     surplus: frozenset[int] = frozenset(),
-    reaching: bool = False,
+    with_objects: bool = False,
 ) -> list[RatedComponent]:
     """Returns the rated components of the sheet's source, in the order of the published mean.
 
@@ -63,9 +63,9 @@ def rated_components(
         sheet: the answers, after all questions.
         surplus: the numbers of entities that are mentioned too often, see `surplus_entities`. These
             entities, their attributes and relations get the rating 1.
-        reaching: whether a relation's span may include its object, as in "in the center". A span
-            does so only if no attribute and no other relation mentions the object, because the
-            object then decides whether the relation is right.
+        with_objects: whether a relation's span may include the relation's object, as in "in the
+            center". A span includes the object only if no attribute and no other relation mentions
+            the object, because the object then decides whether the relation is right.
     """
     result: list[RatedComponent] = []
     rated_relations: set[int] = set()  # by their numbers
@@ -75,10 +75,10 @@ def rated_components(
             continue
         result += _rated_entity(sheet, number, is_surplus=number in surplus)
         for relation in entity.relations:
-            # its subject and its object both list a relation, which is rated once
+            # The subject and the object of a relation both list the relation. It is rated once.
             if relation.number not in rated_relations:
                 rated_relations.add(relation.number)
-                result.append(_rated_relation(sheet, relation, surplus, reaching))
+                result.append(_rated_relation(sheet, relation, surplus, with_objects))
     return result
 
 
@@ -99,13 +99,13 @@ def _rated_entity(sheet: AnswerSheet, number: int, is_surplus: bool) -> list[Rat
 
 
 def _rated_relation(
-    sheet: AnswerSheet, relation: RelationView, surplus: frozenset[int], reaching: bool
+    sheet: AnswerSheet, relation: RelationView, surplus: frozenset[int], with_objects: bool
 ) -> RatedComponent:
     """Returns a relation with its rating. The rating is 1 if the relation's subject or object is
     surplus.
 
-    surplus: the numbers of entities that are mentioned too often. reaching: whether the relation's
-    span may include its object, as in "in the center".
+    surplus: the numbers of entities that are mentioned too often. with_objects: whether the span
+    may include the relation's object, as in "in the center".
     """
     interview = sheet.interview
     answers = sheet.entities
@@ -115,7 +115,7 @@ def _rated_relation(
     # extend the relation's words to an object that nothing else mentions
     target_view = interview.source.entities[target]
     is_sole = interview.sole_relation_to(target) is relation
-    if reaching and is_sole and not target_view.attributes:
+    if with_objects and is_sole and not target_view.attributes:
         spans = _extended_to_object(spans, target_view.spans)
     name = f"{answers[subject].identifier} {relation.text} {answers[target].identifier}"
     # the relation has an answer only if its subject and its object are present
@@ -266,10 +266,11 @@ def _extended_to_object(
     # a graph from a file may have a relation without spans
     if not words:
         return words
-    *before, (start, last) = words
-    ends = [end for begin, end in object_words if begin >= last]
-    extended = (start, min(ends, default=last))
-    return (*before, extended)
+    *first_words, (start, end) = words
+    ends_behind = [object_end for object_start, object_end in object_words if object_start >= end]
+    if not ends_behind:
+        return words
+    return (*first_words, (start, min(ends_behind)))
 
 
 def spans_of(

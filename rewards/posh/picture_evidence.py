@@ -77,15 +77,17 @@ def open_row_pictures(rows: Sequence[ParsedRow]) -> tuple[dict[int, Pictures], d
     opened: dict[tuple[int, ...], Pictures] = {}  # by the ids of the given image objects
     for number, row in enumerate(rows):
         images = row.sample.images
+        if not images:
+            reasons[number] = "this row has no picture"
+            continue
         key = tuple(map(id, images))  # the rows of a group have the same image objects
         try:
-            if not images:
-                raise NotApplicable("this row has no picture")
             if key not in opened:
                 opened[key] = open_pictures(images)
-            pictures[number] = opened[key]
         except NotApplicable as reason:
             reasons[number] = str(reason)
+        else:
+            pictures[number] = opened[key]
     return pictures, reasons
 
 
@@ -147,40 +149,42 @@ def copy_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
 
 
 def _copy_entities(picture: AnswerSheet, reference: AnswerSheet, surplus: Set[int]) -> None:
-    """Copies a reference's plain answers on entities into a picture's sheet. Answers on surplus
-    entities are not copied, and no copy replaces a better answer.
+    """Copies answers on entities that a reference plainly has into a picture's sheet. No copy
+    replaces a better answer.
 
-    surplus: the numbers of the surplus entities.
+    surplus: the numbers of the entities that the completion mentions too often. Answers on these
+    entities are not copied.
     """
     for number, answer in reference.entities.items():
-        if number in surplus or answer.rating < PLAINLY_THERE:
-            continue
-        earlier = picture.entities.get(number)
-        if earlier is None or answer.rating > earlier.rating:
-            picture.entities[number] = answer
+        is_plain = answer.rating >= PLAINLY_THERE
+        if is_plain and number not in surplus:
+            earlier = picture.entities.get(number)
+            if earlier is None or answer.rating > earlier.rating:
+                picture.entities[number] = answer
 
 
 def _copy_details(picture: AnswerSheet, reference: AnswerSheet, surplus: Set[int]) -> None:
-    """Copies a reference's plain answers on attributes and relations into a picture's sheet.
-    Details of surplus entities and denials are not copied, and no copy replaces a better answer.
+    """Copies answers on attributes and relations that a reference plainly has into a picture's
+    sheet. Answers on denials are not copied, and no copy replaces a better answer.
 
-    surplus: the numbers of the surplus entities.
+    surplus: the numbers of the entities that the completion mentions too often. Answers on the
+    attributes and relations of these entities are not copied.
     """
-    entities = entities_by_detail(reference)
-    for key, answer in reference.details.items():
-        is_denial = key not in entities
-        if is_denial or answer.rating < PLAINLY_THERE:
-            continue
-        if not surplus.isdisjoint(entities[key]):
+    # the attributes and relations; denials have no entities, and are left out
+    for key, entities in entities_by_detail(reference).items():
+        answer = reference.details.get(key)
+        # an attribute or relation of an absent entity has no answer
+        if answer is None or answer.rating < PLAINLY_THERE:
             continue
         earlier = picture.details.get(key)
-        if earlier is None or answer.rating > earlier.rating:
+        is_better = earlier is None or answer.rating > earlier.rating
+        if is_better and surplus.isdisjoint(entities):
             picture.details[key] = answer
 
 
 def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
     """Returns up to MAX_DECOYS decoys for each distinct picture, or none if all rows have the same
-    picture.
+    picture. A decoy is a thing that the picture lacks: the judge should rate it 1.
 
     The decoys of a picture do not depend on the order of the rows.
 
@@ -194,10 +198,9 @@ def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -
         key = _picture_key(images)
         rows_by_picture.setdefault(key, []).append(rows[number])
         first_numbers.setdefault(key, number)
-    things_by_picture = {
-        key: _things_of_references(rows_of_picture)
-        for key, rows_of_picture in rows_by_picture.items()
-    }
+    things_by_picture: dict[PictureKey, dict[str, Mention]] = {}
+    for key, rows_of_picture in rows_by_picture.items():
+        things_by_picture[key] = _things_of_references(rows_of_picture)
     decoys: list[Decoy] = []
     for key, rows_of_picture in rows_by_picture.items():
         lacking = _lacking_things(key, rows_of_picture, things_by_picture)

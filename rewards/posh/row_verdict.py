@@ -97,7 +97,7 @@ def _components_of_completion(answers: RowAnswers, mode: Mode) -> list[RatedComp
         if default and sheets:
             surplus = surplus_entities(sheets)
         for sheet in sheets:
-            versions.append(rated_components(sheet, surplus, reaching=default))
+            versions.append(rated_components(sheet, surplus, with_objects=default))
     denials = decided_denials(answers.precision, answers.picture)
     return best_of(versions) + denials
 

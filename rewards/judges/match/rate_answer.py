@@ -193,7 +193,8 @@ def _rate_by_share(
     """
     reference_lemmas = set(chain.from_iterable(frequencies))
     content = [word for word in chain.from_iterable(items) if word]
-    # Only a part of prose is compared.
+    # An answer with many words, or with a word of the question, is prose. Only a part of prose is
+    # compared.
     has_question_word = not question_lemmas.isdisjoint(map(lemma_of_word, words))
     compared = content
     if has_question_word or len(content) > MAX_LIST_WORDS:
@@ -250,8 +251,14 @@ def _counting_lemmas(
 ) -> list[str]:
     """Returns the base form of each word that counts, and "" for each word that does not count.
 
-    words: the words of one item. only_numbers: whether all references are numbers. Then only
-    numbers and signs count.
+    With the reference "red", the words of "it is red kites" give `["", "", "red", "kite"]`. The
+    reference's words always count. Function words and words of the question do not count otherwise.
+
+    Args:
+        words: the words of one item.
+        reference_lemmas: base forms of the words of all references.
+        question_lemmas: base forms of the question's words.
+        only_numbers: whether all references are numbers. Then only numbers and signs count.
     """
     counting = []
     for word in words:
@@ -270,10 +277,11 @@ def _best_reference(
     content: Sequence[str],
     frequencies: Mapping[tuple[str, ...], int],
 ) -> tuple[tuple[str, ...], float]:
-    """Returns the reference with the largest share of its words in the answer, and this share.
+    """Returns the reference with the largest share of its words in the answer, and this share. For
+    the answer "red kite" and the references "red" and "red dog", these are "red" and 1.
 
     Among equal shares, the most frequent reference is returned. If another reference is more than
-    twice as frequent, a reference counts only if the answer has all its words.
+    twice as frequent, a reference counts only if the answer has all words of the reference.
 
     content: base forms of the answer's words that count. frequencies: how often each reference is
     given.
@@ -281,10 +289,7 @@ def _best_reference(
     most = max(frequencies.values())
     recalls: dict[tuple[str, ...], float] = {}
     for reference, frequency in frequencies.items():
-        recall = 0.0
-        if not contradicts_reference(content, reference):
-            common = Counter(content) & Counter(reference)
-            recall = common.total() / max(len(reference), 1)
+        recall = _recall_of_reference(content, reference)
         # Otherwise an answer with one word of a rare reference could get a high rating.
         if recall == 1 or 2 * frequency >= most:
             recalls[reference] = recall
@@ -292,6 +297,19 @@ def _best_reference(
     best_ones = [reference for reference in recalls if recalls[reference] == largest]
     best = max(best_ones, key=frequencies.__getitem__)
     return best, largest
+
+
+def _recall_of_reference(content: Sequence[str], reference: Sequence[str]) -> float:
+    """Returns the share of a reference's words that the answer has: 1/2 for the answer "red" and
+    the reference "red dog". The share is 0 if the answer contradicts the reference.
+
+    content: base forms of the answer's words that count. reference: base forms of the reference's
+    words.
+    """
+    if contradicts_reference(content, reference):
+        return 0.0
+    common = Counter(content) & Counter(reference)  # a repeated word is shared as often as in both
+    return common.total() / max(len(reference), 1)
 
 
 def is_letter(word: str) -> bool:
@@ -317,8 +335,8 @@ def contradicts_reference(content: Sequence[str], reference: Sequence[str]) -> b
     numbers = [word for word in reference if is_exact(word)]  # numbers, signs and formulas
     if not numbers:
         return False
-    # The answer lacks a number of the reference. If the answer has another number, the answer
-    # contradicts. Otherwise the answer only says less.
+    # The answer lacks a number of the reference "5 km". The answer "6 km" contradicts, because it
+    # has another number. The answer "far" only says less.
     answer_words = set(content)
     if not answer_words.issuperset(numbers):
         other_words = [word for word in content if word not in numbers]

@@ -151,20 +151,24 @@ class TextIndex:
         meant = list(range(len(names)))
         for relation in graph.relations:
             group = relation.subject
-            object_ = relation.object
-            if lemmas_of_phrase(relation.relation) != OF_LEMMA:
-                continue
-            if not all(name <= LIGHT_HEADS for name in names[group]):
-                continue
-            meant[group] = object_
-            # In "a large group of men", the men get the attributes "large" and "group".
-            attributes = [*self.attributes[object_], *names[group]]
-            attributes += self.attributes[group]
-            if any(name & PAIR_LEMMAS for name in names[group]):
-                attributes.append(TWO_LEMMA)
-            # remove repeats, whose number could double with each group of a group
-            self.attributes[object_] = list(dict.fromkeys(attributes))
+            is_of = lemmas_of_phrase(relation.relation) == OF_LEMMA
+            is_light = all(name <= LIGHT_HEADS for name in names[group])
+            if is_of and is_light:
+                meant[group] = relation.object
+                self._copy_attributes(group, relation.object, names[group])
         return meant
+
+    def _copy_attributes(self, group: int, member: int, names: set[frozenset[str]]) -> None:
+        """Gives the attributes and names of a group to what the group consists of: in "a large
+        group of men", the men get the attributes "large" and "group".
+
+        group, member: the numbers of the two entities. names: the heads of the group.
+        """
+        attributes = [*self.attributes[member], *names, *self.attributes[group]]
+        if any(name & PAIR_LEMMAS for name in names):
+            attributes.append(TWO_LEMMA)
+        # remove repeats, whose number could double with each group of a group
+        self.attributes[member] = list(dict.fromkeys(attributes))
 
     def _add_relation(self, subject: int, object_: int, words: frozenset[str]) -> None:
         """Adds a relation to `relations`, `does`, `undergoes` and `linked`."""
