@@ -131,7 +131,10 @@ def test_the_same_thing_said_again_is_no_second_one(evidence: PoshEvidence) -> N
 
 
 COMPLETIONS = [
-    *(TRUE_DETAIL, f"{WHITE} A kite.", "A kite", "The kite is not red. The man wears no hat."),
+    TRUE_DETAIL,
+    f"{WHITE} A kite.",
+    "A kite",
+    "The kite is not red. The man wears no hat.",
     "A red kite. A red kite. A red kite.",
     "A blue kite is above a white house. There is no dog.",
     "Two dogs play near three trees. There is no house and no cat.",

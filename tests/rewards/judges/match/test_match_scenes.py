@@ -24,10 +24,13 @@ FLOOR = 0.91  # 0.923 when written, 0.922 before the judge knew spellings and li
 @pytest.mark.parametrize(
     "pair",
     [
-        *("A cup of coffee./A coffee cup.", "A group of men./Some men."),
+        "A cup of coffee./A coffee cup.",
+        "A group of men./Some men.",
         "Men playing soccer./A group of men playing soccer.",
-        *("Two dogs./A couple of dogs.", "Several dogs./Three dogs."),
-        *("A snowy hill./A hill covered with snow.", "A grassy field./A field of grass."),
+        "Two dogs./A couple of dogs.",
+        "Several dogs./Three dogs.",
+        "A snowy hill./A hill covered with snow.",
+        "A grassy field./A field of grass.",
         "A dog next to a tree./A dog beside a tree.",
         "A man with a hat./A man wearing a hat.",
         "A boy rides a bicycle./A boy rode a bike.",
@@ -42,7 +45,8 @@ def test_other_wordings_are_the_same(pair: str) -> None:
 @pytest.mark.parametrize(
     "pair",
     [
-        *("A man with a dog./A group of men.", "A dog under a tree./A dog beside a tree."),
+        "A man with a dog./A group of men.",
+        "A dog under a tree./A dog beside a tree.",
         "Three dogs./A couple of dogs.",
         "A white dog and a black cat./A black dog and a white cat.",
         "The dog chases the cat./The cat chases the dog.",
