@@ -235,7 +235,9 @@ def _names_by_attributes(
     entity: EntityView, number: int, form: _NameForm, rivals: Sequence[EntityView]
 ) -> Iterator[Candidate]:
     """Yields names by an attribute that no rival has, such as "red circle", in the order of the
-    text. The arguments are those of `_names_by_words`.
+    text.
+
+    number: the entity's number. form: the form of name. rivals: other entities that share the form.
     """
     rival_attributes: set[str] = set()
     for rival in rivals:
@@ -327,7 +329,12 @@ def _name_as_object(
     for the square. Returns None if a rival is below the circle too, or if the judge has found the
     circle absent.
 
-    number: the object's number. The other arguments are those of `_name_as_subject`.
+    Args:
+        view: the view of the graph.
+        number: the object's number.
+        relation: the relation.
+        answers: the answers on entities that the judge was asked about earlier.
+        form: the form of the name, with all entities that share this form.
     """
     if _has_rival(view.objects[relation.text, relation.subject], number, form):
         return None

@@ -73,7 +73,6 @@ from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward
 from spanreward.rewards.reward.rows import judged_beginning as judged_text
 from spanreward.rewards.text.judged_part import check_part
-from spanreward.rewards.text.quoting import Mark
 
 log = logging.getLogger(__name__)
 
@@ -347,7 +346,7 @@ class PoshReward(PlainTextReward):
             claimed = row.graph
             if self.mode == "default":
                 claimed = without_unmet_needs(row.graph, vocabularies[row.sample.references])
-            pairs = [self._pair(number, row, index, views, claimed) for index in usable]
+            pairs = [self._unanswered_pair(number, row, index, views, claimed) for index in usable]
             judged.answers[number] = RowAnswers(pairs)
 
     def _usable_references(self, row: ParsedRow, views: Mapping[int, GraphView]) -> list[int]:
@@ -460,12 +459,35 @@ class PoshReward(PlainTextReward):
             pictures: the opened pictures of each row, by the row's number.
             cache: known answers.
         """
+        sheets = self._picture_sheets(judged, views, pictures)
+        for number, sheet in sheets.items():
+            judged.answers[number] = replace(judged.answers[number], picture=sheet)
+        if sheets:
+            ask_all_passes(list(sheets.values()), self.judge, self.mode, cache)
+            judged.decoys.extend(decoy_scores(judged.rows, sheets, self.judge, cache))
+
+    def _picture_sheets(
+        self,
+        judged: JudgedRows,
+        views: Mapping[int, GraphView],
+        pictures: Mapping[int, Pictures],
+    ) -> dict[int, AnswerSheet]:
+        """Returns the sheets for the questions about pictures, by the row's number. A sheet already
+        has the answers on components that a reference plainly has: the picture is not asked about
+        these components.
+
+        Args:
+            judged: the rows after the questions about the references.
+            views: the view of each graph, by the graph's id.
+            pictures: the opened pictures of each row, by the row's number.
+        """
         sheets: dict[int, AnswerSheet] = {}
         for number, answers in judged.answers.items():
+            # a row with a failed question has no score, so the picture is not needed
             if answers.failure is not None:
                 continue
             row = judged.rows[number]
-            sheet = picture_sheet(
+            sheets[number] = picture_sheet(
                 number,
                 row,
                 views[id(row.graph)],
@@ -473,16 +495,11 @@ class PoshReward(PlainTextReward):
                 self.prompts.of_picture(),
                 self.presence_threshold,
             )
-            # The picture is not asked about components that a reference plainly has. With evidence
-            # "picture", `answers.precision` is empty, so the picture is asked about everything.
-            copy_plain_answers(sheet, answers.precision)
-            sheets[number] = sheet
-            judged.answers[number] = replace(answers, picture=sheet)
-        if sheets:
-            ask_all_passes(list(sheets.values()), self.judge, self.mode, cache)
-            judged.decoys.extend(decoy_scores(judged.rows, sheets, self.judge, cache))
+            # with evidence "picture", `answers.precision` is empty, and nothing is copied
+            copy_plain_answers(sheets[number], answers.precision)
+        return sheets
 
-    def _pair(
+    def _unanswered_pair(
         self,
         number: int,
         row: ParsedRow,
@@ -515,9 +532,13 @@ class PoshReward(PlainTextReward):
         claimed: SceneGraph,
     ) -> AnswerSheet:
         """Returns an empty sheet for the questions whether the completion has the components of a
-        reference. The arguments are those of `_pair`.
+        reference.
+
+        number: the row's number. index: the reference's index in the row's sample. views: the view
+        of each graph, by the graph's id. claimed: the part of the completion's graph in which
+        recall may find the reference's components.
         """
-        asking, _ = row.references[index]
+        asking, _ = row.references[index]  # the graph with the components in question
         target_text = row.sample.completion
         if self.mode == "default":
             target_text = asserted_part(target_text, row.graph)
@@ -529,7 +550,7 @@ class PoshReward(PlainTextReward):
             target_graph=claimed,
             wording=self.prompts.recall,
             presence_threshold=self.presence_threshold,
-            marks=self._marks(),
+            marks=self.prompts.marks if self.mode == "default" else (),  # lines to mask
         )
         return AnswerSheet(interview)
 
@@ -537,9 +558,12 @@ class PoshReward(PlainTextReward):
         self, number: int, row: ParsedRow, index: int, views: Mapping[int, GraphView]
     ) -> AnswerSheet:
         """Returns an empty sheet for the questions whether a reference has the components of the
-        completion. The arguments are those of `_pair`.
+        completion.
+
+        number: the row's number. index: the reference's index in the row's sample. views: the view
+        of each graph, by the graph's id.
         """
-        _, supporting = row.references[index]
+        _, supporting = row.references[index]  # the graph of all that the reference supports
         interview = Interview(
             sample=number,
             source=views[id(row.graph)],
@@ -549,15 +573,9 @@ class PoshReward(PlainTextReward):
             wording=self.prompts.precision,
             presence_threshold=self.presence_threshold,
             denials=row.graph.denials,
-            marks=self._marks(),
+            marks=self.prompts.marks if self.mode == "default" else (),  # lines to mask
         )
         return AnswerSheet(interview)
-
-    def _marks(self) -> tuple[Mark, ...]:
-        """Returns the lines of the prompts that are masked in texts of rows. Published mode masks
-        no lines.
-        """
-        return self.prompts.marks if self.mode == "default" else ()
 
     def _verdict(self, sample: Sample, answers: RowAnswers) -> Verdict:
         """Returns the verdict on a sample from the answers of its references and its picture."""

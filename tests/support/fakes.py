@@ -19,7 +19,7 @@ class FakeJudge(Judge):
 
     def __init__(
         self,
-        rate: Callable[[str], Rating] | None = None,
+        rate: Callable[[str], Rating | Failure] | None = None,
         fails: Callable[[str], bool] = lambda prompt: False,
     ) -> None:
         self.answer = rate or hashed_rating

@@ -224,7 +224,9 @@ def _rate_letter_list(
     and its reason.
 
     Returns None if the references are no lists, or if the answer is a reference without letters.
-    The arguments are those of `_rate_letters`.
+
+    candidate: the answer. people: the references as written. is_new: whether the candidate's words
+    are no reference.
     """
     # "B, A" equals "A, B", unless the references show that the order matters
     read_list = letters_in_order if people_order_letters(people) else letters_listed

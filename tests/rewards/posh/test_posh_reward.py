@@ -157,7 +157,7 @@ def test_a_judge_that_cannot_write_fails_published_mode_where_it_is_asked_to() -
 
 
 def test_an_unreadable_rating_is_one_in_published_mode_and_unparsed_in_default() -> None:
-    silent: Any = FakeJudge(lambda prompt: Failure(Status.UNPARSED, "no digit"))
+    silent = FakeJudge(lambda prompt: Failure(Status.UNPARSED, "no digit"))
     published = judged("A man.", "A man.", judge=silent, mode="published")
     assert (published.status, published.score) == (Status.OK, pytest.approx(0.2))
     assert judged("A man.", "A man.", judge=silent).status is Status.UNPARSED
