@@ -424,7 +424,7 @@ def _name_with_relation(name: str, relation: RelationView, partner: str) -> str:
     if relation.by_verb:
         words.append("that")  # "the man that holds"
     words.append(relation.text)
-    # names from the rules already have an article
+    # "the book" has an article, and "our left" needs none
     if not partner.startswith(("the ", "our ")):
         words.append("the")
     words.append(partner)

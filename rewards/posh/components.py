@@ -183,8 +183,8 @@ def decided_denials(
 def _decided_by_answers(
     denial: Denial, number: int, sheets: Sequence[AnswerSheet], picture: AnswerSheet | None
 ) -> RatedComponent | None:
-    """Returns a denial that the judge's answers about the denied thing decide, or None if the
-    denial may be right or wrong.
+    """Returns a denial as a rated component if the judge's answers show whether the denied thing
+    is there. Returns None if they do not show it.
 
     Args:
         denial: a denial that no reference agrees with.
@@ -218,7 +218,8 @@ def _rated_denial(
     """Returns a denial as a component. "A man with no hat" gives a component with the name "no
     hat".
 
-    rating: 5 if the denied thing is surely absent.
+    rating: 5 if the denied thing is surely absent. counts: whether the component takes part in the
+    score. If not, it only has a span.
     """
     return RatedComponent(
         kind="denial",
@@ -334,9 +335,9 @@ def surplus_entities(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     worst rated are surplus.
 
     If the references differ, the reference with the most entities of the name decides. A plural
-    ("stars") in a reference supports any number. No reference may have the name, for example if the
-    judge accepts a synonym. Then an entity is surplus only if it adds no attribute and no relation
-    to an earlier entity of the name.
+    ("stars") in a reference supports any number. Sometimes no reference has the name, for example
+    if the judge accepts a synonym. Then an entity is surplus only if it adds no attribute and no
+    relation to an earlier entity of the name.
 
     sheets: the completion looked up in each of its references.
     """
@@ -361,8 +362,9 @@ def surplus_entities(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
 
 
 def _worst_rated(sheets: Sequence[AnswerSheet], numbers: Sequence[int], most: float) -> list[int]:
-    """Returns the worst rated entities of one name, without as many of the best rated entities as a
-    reference supports: one of two stars, if the references have one star.
+    """Returns the worst rated entities of one name: all that remain after the best rated ones have
+    used up the references' number. If the references have one star and the completion two, the
+    worse of the two is returned.
 
     Of equally good mentions, the earlier mention is better.
 
@@ -412,10 +414,10 @@ def entity_counts(graph: SceneGraph) -> dict[frozenset[str], float]:
 
 
 def _worth_of_mention(sheet: AnswerSheet, number: int) -> float:
-    """Returns how much a mention of an entity adds that is right: the sum of (rating - 1) over the
+    """Returns how many right details a mention of an entity has: the sum of (rating - 1) over the
     entity, its attributes and its relations.
 
-    A mention with many right details gets a high sum. number: the entity's number.
+    number: the entity's number.
     """
     entity = sheet.interview.source.entities[number]
     keys: list[tuple[str | int, ...]] = []

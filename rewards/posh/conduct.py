@@ -56,13 +56,15 @@ def ask_all_passes(
         sheets: of all samples.
         judge: answers the questions.
         mode: "default" or "published".
-        cache: known answers. Default mode does not ask these questions again.
+        cache: known answers, whose questions are not asked again.
     """
     if cache is None:
         cache = AnswerCache()
     asker = _Asker(judge, mode == "published", cache)
+    # Default mode makes the answers of earlier passes known before each question. Published mode
+    # makes only the answers of earlier calls known, here.
     if asker.published:
-        asker.cache.begin()  # reuses answers of earlier calls, but not of an earlier pass
+        asker.cache.begin()
     # pass 1: entities that are not part of another entity
     asker.ask_entities(sheets, parts=False)
     # The viewer and the sides of the view get their fixed names only after pass 1. In pass 1 the
@@ -193,7 +195,8 @@ class _Asker:
             self._ask_names(_further_names(entities, _without_failed_samples(sheets)))
 
     def _ask_names(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> None:
-        """Words the names, has the judge rate them, and keeps each entity's best name in its sheet.
+        """Puts each name into words, has the judge rate it, and keeps each entity's best name in
+        its sheet.
 
         named: the names, each with its sheet.
         """
@@ -216,14 +219,15 @@ class _Asker:
                 _keep_best_name(sheet, candidate, identifier, answer)
 
     def _identifiers_by_judge(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
-        """Returns the published identifiers (2.3): a head stays the same, and the judge words other
-        names.
+        """Returns the published identifier of each name (2.3).
 
-        The judge turns "car parked" into "the parked car". If the judge fails, the sheet gets the
-        failure.
+        A head such as "car" is its own identifier. The judge writes the identifiers of other names:
+        "the parked car" for "car parked". If the judge fails, the sheet gets the failure.
+
+        named: the names, each with its sheet.
         """
-        identifiers = [candidate.phrase for _, candidate in named]  # until the judge words them
-        places: list[int] = []  # the places in `named` of the names that the judge words
+        identifiers = [candidate.phrase for _, candidate in named]
+        places: list[int] = []  # the indices in `named` of the names that are no heads
         questions: list[Question] = []
         for place, (sheet, candidate) in enumerate(named):
             if candidate.kind != "head":
@@ -234,7 +238,7 @@ class _Asker:
         questions = numbered_repeats(questions)
         write = partial(self.judge.write, max_tokens=REWRITE_TOKENS)
         written = self.cache.complete(questions, write)
-        # replace the phrases by the judge's words
+        # replace the phrases by what the judge wrote
         for place, text in zip(places, written, strict=True):
             if isinstance(text, Failure):
                 sheet, _ = named[place]
@@ -280,7 +284,8 @@ class _Asker:
             )
             texts.append(text)
             questions.append(question)
-        # Default mode does not repeat questions of an earlier pass. Published mode asks them again.
+        # Default mode takes the answer to a question of an earlier pass from the cache. Published
+        # mode asks the question again.
         if self.published:
             questions = numbered_repeats(questions)
         else:

@@ -198,8 +198,8 @@ def _fixed_identifier(entity: Entity) -> str | None:
     """Returns the published identifier of the viewer or a side of the view, None for other
     entities.
 
-    "Our left" is tested first: without "our left" in the text, the parser marks "our right" as
-    both.
+    The order of the tests matters. In a text with "our right" and without "our left", the parser
+    marks "our right" as both left and right, and the published code then calls it "our left".
     """
     if entity.is_us:
         return "the viewer"

@@ -254,11 +254,14 @@ class Interview:
         """Returns an entity's name in a question. The Mention is the same name for judges that read
         no prompt.
 
-        If the target has several entities of the name, the identifier has details: "the circle
-        (red, above square)". Details are the entity's other attributes and its
-        `sole_relations_from`, at most MOST_DETAILS of each. Without this limit, the total length of
-        all questions about an entity would grow with the square of the number of details. A prompt
-        that shows the source needs no details.
+        If the target has several entities of the name, the name has details, so that the judge
+        knows
+        which entity is meant: "the circle (red, above square)". A prompt that shows the source
+        needs no details.
+
+        Details are the entity's other attributes, and its relations to entities of which there is
+        one (`sole_relations_from`). There are at most MOST_DETAILS of each, because each question
+        about an entity repeats its details.
 
         Args:
             number: the entity's number in the source.

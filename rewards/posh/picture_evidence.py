@@ -183,10 +183,12 @@ def _copy_details(picture: AnswerSheet, reference: AnswerSheet, surplus: Set[int
 
 
 def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
-    """Returns up to MAX_DECOYS decoys for each distinct picture, or none if all rows have the same
-    picture. A decoy is a thing that the picture lacks: the judge should rate it 1.
+    """Returns up to MAX_DECOYS decoys for each distinct picture. A decoy is a thing that the
+    picture
+    lacks: the judge should rate it 1.
 
-    The decoys of a picture do not depend on the order of the rows.
+    A decoy is a thing of another picture. So there are none if all rows have the same picture. The
+    decoys of a picture do not depend on the order of the rows.
 
     Args:
         rows: all rows.

@@ -258,10 +258,10 @@ def presence_question(
 
 
 def _description_in(beginning: str, interview: Interview) -> tuple[int, int]:
-    """Returns the characters [start, end) of the beginning of a prompt that may be cut if the
-    prompt is too long.
+    """Returns the characters [start, end) of the description of the target in the beginning of a
+    prompt. The description alone may be cut if the prompt is too long.
 
-    beginning: text that ends with the interview's prefix.
+    beginning: the text of the prompt before the question, which ends with the interview's prefix.
     """
     before = len(beginning) - len(interview.prefix)
     start, end = interview.description  # in the prefix
@@ -271,8 +271,8 @@ def _description_in(beginning: str, interview: Interview) -> tuple[int, int]:
 def _presence_probe(
     interview: Interview, component: Component, shows_source: bool
 ) -> PresenceProbe:
-    """Returns the question whether the target has the component as typed data, for judges that read
-    no prompt (`match`).
+    """Returns, as typed data, the question whether the target has the component. Judges that read
+    no prompt (`match`) need the typed data.
 
     shows_source: whether the data includes the source text and the component's characters in the
     source.

@@ -145,10 +145,12 @@ class PoshReward(PlainTextReward):
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]  # a hash of the prompts
         self.mode = mode
+        # lines of the prompts, which are masked in a text that imitates them; () masks nothing
+        self._marks_to_mask = self.prompts.marks if mode == "default" else ()
         self.evidence = evidence
         if evidence != "reference":
             self._prepare_for_pictures()
-        coref_method(coref)
+        coref_method(coref)  # raises for an unknown or missing method
         check_pipeline(pipeline)
         self.pipeline = pipeline
         self.coref = coref
@@ -211,12 +213,12 @@ class PoshReward(PlainTextReward):
         # a prompt about a picture has no description
         prompt_words = text_questions * (PROMPT_WORDS + words) + picture_questions * PROMPT_WORDS
         return Cost(
-            questions,
-            prompt_words / WORDS_PER_TOKEN,
-            questions,
-            False,
-            how,
-            questions * COMPUTED_PER_QUESTION,
+            questions=questions,
+            prompt_tokens=prompt_words / WORDS_PER_TOKEN,
+            written_tokens=questions,
+            exact=False,
+            how=how,
+            computed_tokens=questions * COMPUTED_PER_QUESTION,
         )
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
@@ -235,7 +237,7 @@ class PoshReward(PlainTextReward):
         """Returns one Verdict per sample, in order.
 
         Many samples are divided into parts: one part is parsed while the judge answers the
-        questions of the part before. The judge stays awake throughout.
+        questions of the part before. `with self.judge` keeps the judge awake between the parts.
         """
         parts = _parts_to_parse(samples)
         judged: list[JudgedRows] = []
@@ -342,7 +344,8 @@ class PoshReward(PlainTextReward):
             if verdict is not None:
                 judged.verdicts[number] = verdict
                 continue
-            # recall may find only claims with wording that the references back
+            # The graph in which recall looks for the references' components. In default mode, it
+            # lacks claims with wording that no reference supports.
             claimed = row.graph
             if self.mode == "default":
                 claimed = without_unmet_needs(row.graph, vocabularies[row.sample.references])
@@ -350,9 +353,9 @@ class PoshReward(PlainTextReward):
             judged.answers[number] = RowAnswers(pairs)
 
     def _usable_references(self, row: ParsedRow, views: Mapping[int, GraphView]) -> list[int]:
-        """Returns the indices of the row's references that name anything: not of "And then?". In
-        published mode, returns the indices of all references, because the published code gives
-        precision or recall 1 to a text without components.
+        """Returns the indices of the row's references that name a thing ("And then?" names none).
+        In published mode, returns all indices, because the published code gives precision or recall
+        1 to a text without components.
 
         views: the view of each graph, by the graph's id.
         """
@@ -550,7 +553,7 @@ class PoshReward(PlainTextReward):
             target_graph=claimed,
             wording=self.prompts.recall,
             presence_threshold=self.presence_threshold,
-            marks=self.prompts.marks if self.mode == "default" else (),  # lines to mask
+            marks=self._marks_to_mask,
         )
         return AnswerSheet(interview)
 
@@ -573,7 +576,7 @@ class PoshReward(PlainTextReward):
             wording=self.prompts.precision,
             presence_threshold=self.presence_threshold,
             denials=row.graph.denials,
-            marks=self.prompts.marks if self.mode == "default" else (),  # lines to mask
+            marks=self._marks_to_mask,
         )
         return AnswerSheet(interview)
 

@@ -86,8 +86,9 @@ def _components_of_completion(answers: RowAnswers, mode: Mode) -> list[RatedComp
     In default mode, entities that the completion mentions too often get the rating 1.
     """
     default = mode == "default"
-    # References and the picture have separate surplus entities: a second star that no reference
-    # has may be in the picture.
+    # The surplus entities of the references and those of the picture are found separately. If the
+    # references have one star and the picture two, a completion's second star is surplus only in
+    # the references, and keeps its rating by the picture.
     groups = [answers.precision]
     if answers.picture is not None:
         groups.append([answers.picture])

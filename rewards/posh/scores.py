@@ -68,11 +68,15 @@ def credit_of_component(
         reference_components: the number m of the reference's components.
         score: the score whose derivative is wanted, one of SCORE_NAMES.
 
-    Suppose a fraction x of the component is stated once more. With s = rating / 5, precision
-    becomes (n P + x s) / (n + x). The derivative of precision at x = 0 is (s - P) / n. Recall gains
-    (s - 1/5) / m, because an unstated component has rating 1. The chain rule over F1 = 2 P R / (P +
-    R) gives
-        credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
+    Derivation, with s = rating / 5:
+
+    - Suppose the completion has a further component of weight x and the same rating. Precision, a
+      mean over n components, becomes (n P + x s) / (n + x). Its derivative at x = 0 is (s - P) / n.
+    - An unstated component has rating 1 in recall, and a stated one s. So recall, a mean over m
+      components, has the derivative (s - 1/5) / m.
+    - The chain rule over F1 = 2 P R / (P + R) gives
+          credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
+
     For score "precision" the credit is (s - P) / n. For score "recall" the credit is 0.
     """
     # the derivatives of precision and recall with respect to x

@@ -83,7 +83,8 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
             end=unmarked[-1].end,
             words=texts,
             items=_items_of_piece(tokens, words),
-            # two denials affirm: "not without doubt" has three denials ("not", "without", "doubt")
+            # Two denials cancel each other: "not without a lamp" affirms. So an odd number denies:
+            # "not without doubt" has three ("not", "without", "doubt").
             denied=len(denials) % 2 == 1,
         )
         pieces.append(piece)

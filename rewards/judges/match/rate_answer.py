@@ -94,7 +94,8 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     # asked: the answer is a question; but "?" alone may be right, for example about a sign
     if candidate.rstrip().endswith("?") and words != ["?"]:
         return 1.0, "it asks"
-    # words of the question and the references do not deny: "far" in "How far is it?"
+    # A word of the question or of a reference does not count as a denial: "far" ("far from red") in
+    # an answer to "How far is it?". But "no" and "not" of a reference always deny.
     question_words = set(tokens_of(probe.question))
     reference_words = set(chain.from_iterable(references))
     pieces = pieces_of(candidate, question_words | (reference_words - NO_WORDS))
@@ -122,7 +123,7 @@ def _rate_letters(
         candidate: the answer.
         people: the references as written.
         reference_words: the words of all references.
-        is_new: whether the candidate's words are no reference.
+        is_new: whether no reference has the same words as the candidate.
     """
     rated = _rate_letter_list(candidate, people, is_new)
     if rated is not None:
@@ -180,9 +181,12 @@ def _rate_by_share(
     """Returns the rating (1 to 3) of an answer by the words that it shares with a reference, and
     the reason.
 
-    Two shares are taken: of the answer's words that a reference has, and of the words of the best
-    reference that the answer has. The smaller share decides: from 2/3 on it gives 3, from 1/2 on 2,
-    and below 1/2 1. If another reference is more than twice as frequent, 3 becomes 2.
+    Precision is the share of the compared words that a reference has. Recall is the share of the
+    best reference's words that the answer has. The smaller of the two decides:
+
+    - at least 2/3: rating 3, or 2 if another reference is more than twice as frequent
+    - at least 1/2: rating 2
+    - less: rating 1
 
     Args:
         words: the words of the answer.
@@ -223,10 +227,11 @@ def _rate_letter_list(
     """Rates an answer if most references are lists of letters, such as "A, C". Returns the rating
     and its reason.
 
-    Returns None if the references are no lists, or if the answer is a reference without letters.
+    Returns None, so that another rule rates the answer, if at most half of the references are
+    lists, or if the answer equals a reference that is no list.
 
-    candidate: the answer. people: the references as written. is_new: whether the candidate's words
-    are no reference.
+    candidate: the answer. people: the references as written. is_new: whether no reference has the
+    same words as the candidate.
     """
     # "B, A" equals "A, B", unless the references show that the order matters
     read_list = letters_in_order if people_order_letters(people) else letters_listed
@@ -337,13 +342,13 @@ def contradicts_reference(content: Sequence[str], reference: Sequence[str]) -> b
     numbers = [word for word in reference if is_exact(word)]  # numbers, signs and formulas
     if not numbers:
         return False
-    # The answer lacks a number of the reference "5 km". The answer "6 km" contradicts, because it
-    # has another number. The answer "far" only says less.
+    # An answer that lacks a number of the reference "5 km" contradicts if it has another number
+    # ("6 km"). The answer "far" only says less.
     answer_words = set(content)
     if not answer_words.issuperset(numbers):
         other_words = [word for word in content if word not in numbers]
         return any(map(is_exact, other_words))
-    # The reference has only numbers. The order of the numbers may matter: "2 1" contradicts "1 2".
+    # if the reference has only numbers, their order may matter: "2 1" contradicts "1 2"
     if len(numbers) == len(reference):
         answer_numbers = [word for word in content if word in numbers]
         has_same_numbers = Counter(answer_numbers) == Counter(numbers)
@@ -413,10 +418,11 @@ def answering_words(
 ) -> list[str]:
     """Returns the words of prose that are compared with the references.
 
-    The compared words come from items with a word of a reference, and from short items in the same
-    row. Each word of a reference may have one explaining word in its item ("dark" in "dark red"),
-    which is left out. A row is a part of the prose: a long item without a word of a reference ends
-    the row.
+    A row is a part of the prose, a run of items. A long item without a word of a reference ends the
+    row. The words of a row are compared if one of them is a word of a reference.
+
+    Of an item with words of a reference, each of these words may have one explaining word ("dark"
+    in "dark red"). The explaining words are left out, and any further words are compared.
 
     items: the result of `_counting_lemmas` for each item, with "" for words that do not count.
     """
@@ -427,8 +433,9 @@ def answering_words(
         # an item of few words that all count, but in no reference: a further, wrong answer
         is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
         if shared or is_short_answer:
-            explaining = len(shared)  # one explaining word for each shared word
-            rows[-1] += shared + unshared[explaining:]
+            # leave out one explaining word for each shared word
+            not_explaining = unshared[len(shared) :]
+            rows[-1] += shared + not_explaining
         elif unshared:
             rows.append([])  # a long item ends the row
     # Rows without a word of a reference are no part of the answer.
@@ -445,8 +452,11 @@ def _rate_by_frequency(
     """Returns a rating and its reason: `rating`, or 2 if another reference is more than twice as
     frequent.
 
-    frequency: how often the reference is given that the answer matches. most: how often the most
-    frequent reference is given. share: how much of the reference the answer matches, 0 to 1.
+    Args:
+        rating: the rating by words alone.
+        frequency: how many people gave the reference that the answer matches.
+        most: how many people gave the most frequent reference.
+        share: how much of the reference the answer matches, 0 to 1.
     """
     if 2 * frequency < most:
         return 2.0, "few reference answers say so"

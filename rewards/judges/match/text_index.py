@@ -91,25 +91,31 @@ class TextIndex:
 
     def __init__(self, graph: SceneGraph) -> None:
         self.graph = graph
+        # by entity: its attributes, whether it is plural, the nouns of its names, whether it is a
+        # place
         self.attributes: list[list[frozenset[str]]] = []
         self.plural: list[bool] = []
         self.nouns: list[frozenset[str]] = []
         self.is_place: list[bool] = []
         names = [self._add_entity(entity) for entity in graph.entities]
         count = len(graph.entities)
+        # by entity: the relations of which it is the subject and the object, and the related
+        # entities
         self.does: list[list[frozenset[str]]] = [[] for _ in range(count)]
         self.undergoes: list[list[frozenset[str]]] = [[] for _ in range(count)]
         self.linked: list[set[int]] = [set() for _ in range(count)]
+        # by subject and object: the relations between them
         self.relations: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
         self._add_relations(graph, self._entities_meant(graph, names))
-        # the maps by which a question finds an entity
+        # the maps by which a question finds an entity (see `_add_names`)
         self.named: dict[frozenset[str], list[int]] = defaultdict(list)
         self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
         self.partial: dict[str, set[int]] = defaultdict(set)
         for number, names_of_entity in enumerate(names):
             self._add_names(number, names_of_entity)
-        # Collect the words of the graph. The text's other words are left out, because questions are
-        # only about things, attributes and relations.
+        # `words` are all words of the graph. The text's other words are left out, because questions
+        # are only about things, attributes and relations. `attached` are the words that the parser
+        # connected to a thing.
         details = list(chain(*self.attributes, *self.does))
         self.attached = frozenset().union(*details) - PLACE_PREPOSITIONS
         self.words = frozenset().union(*details, *self.named)
@@ -196,7 +202,7 @@ class TextIndex:
                 nouns.update(attribute)
                 for word in attribute:
                     nouns.update(nouns_of_adjective(word))
-            # "left" of "the left corner"
+            # "left" of "the left corner". The "left" of "the left" is a name, and `named` has it.
             elif attribute <= PLACE_LEMMAS and attribute not in names:
                 self.placed[attribute].append(number)
         for noun in nouns:
@@ -258,12 +264,15 @@ class TextIndex:
         return all(self._has_link(number, link) for link in mention.links)
 
     def _places_of_owners(self, mention: Mention) -> list[int]:
-        """Returns the places of the things to which the mentioned place belongs: the top left
-        corner of the box for "the top edge of the box".
+        """Returns other places of the things to which the mentioned place belongs.
+
+        For "the top edge of the box" in a question, this finds the box's top left corner in the
+        text. The result holds entity numbers.
         """
         linked: set[int] = set()
         for link in mention.links:
-            # a reversed link has the place as its object: the box has the edge
+            # In "the box has an edge", the place is the object. Its link to the box is a reversed
+            # one.
             if link.reverse:
                 _, owners = self.resolve(link.other)
                 for owner in owners:
@@ -283,8 +292,11 @@ class TextIndex:
         return [number for number in numbers if shared[number] == most]
 
     def _count_of_shared(self, number: int, mention: Mention) -> int:
-        """Returns how many details and ties of the mention the entity has. Details and ties are
-        attributes and relations of the mentioned thing that need not be true of the entity.
+        """Returns how many details and ties of the mention the entity has.
+
+        Details (attributes) and ties (relations) help to choose between several entities of one
+        name: for "the man in the red hat", the man with a red hat. An entity without them is still
+        a possible answer.
         """
         count = 0
         for words in mention.details:
@@ -315,10 +327,11 @@ class TextIndex:
         if name <= QUANTITY_LEMMAS and any(self.plural):
             plurals = [number for number, is_many in enumerate(self.plural) if is_many]
             return REWORDED_RATING, plurals
-        # "top" for "box": every thing has such parts, even if the text does not name them
+        # A question about "the top", and the text names no place at all, only "a box": every thing
+        # has a top.
         if name <= PART_LEMMAS and not any(self.is_place):
             return REWORDED_RATING, list(range(len(self.plural)))
-        # another place of the text, such as "edge", is no "corner"
+        # A question about "the corner", and the text names no corner: no other noun means a corner.
         if name <= PLACE_LEMMAS:
             return ABSENT_RATING, []
         return self._entities_described_by(name)
@@ -346,28 +359,35 @@ class TextIndex:
         best = max(ratings, default=WRONG_RATING)
         if best > LOOSE_RATING:
             return best
-        # "is there" is true of every thing that the text names, and "several" of every plural.
+        # a posture, such as "stands" or "is there", is true of every thing that the text names
         if words <= POSTURE_LEMMAS:
             return REWORDED_RATING
+        # "several" is true of every plural
         if words <= VAGUE_ATTRIBUTES and self.plural[number]:
             return REWORDED_RATING
-        # The text may say the words in several places: attributes and relations of the thing, and
-        # names of linked things.
+        # Look for each word in all that the text says of the thing: its attributes and relations,
+        # and the names of linked things. "grass" is in "a field of grass". An adjective is also
+        # there if
+        # its noun is: "snowy" for "snow covered".
         nouns = [self.nouns[neighbour] for neighbour in self.linked[number]]
         context = frozenset().union(*details, *nouns)
         for word in words:
             if word not in context and context.isdisjoint(nouns_of_adjective(word)):
                 return self._rating_of_missing(words)
-        return REWORDED_RATING  # "snowy" for a "snow covered" thing, "grass" for a field of grass
+        return REWORDED_RATING
 
     def _rating_of_missing(self, words: frozenset[str]) -> float:
-        """Returns the rating of an attribute or relation that no entity in question has:
-        LOOSE_RATING if the text has the words and the parser linked the words to no thing.
+        """Returns the rating of an attribute or relation that no entity in question has.
+
+        - LOOSE_RATING if the text has the words, and the parser linked them to no thing.
+        - WRONG_RATING for a word of CHECKABLE_ATTRIBUTES, such as a colour: a text says "red" or
+          does not.
+        - ABSENT_RATING for any other words, because the text may express them by other words.
         """
         if words <= self.words and words.isdisjoint(self.attached):
             return LOOSE_RATING
         if words.isdisjoint(CHECKABLE_ATTRIBUTES):
-            return ABSENT_RATING  # the text may have other words for the same
+            return ABSENT_RATING
         return WRONG_RATING
 
     def _has_link(self, number: int, link: Link) -> bool:
@@ -416,15 +436,15 @@ class TextIndex:
                 best = max(best, self._pair_rating(subject, object_, words))
         if best > LOOSE_RATING:
             return best
-        # If the text relates every pair, then each time in another way.
+        # If the text relates every pair, it relates each of them in another way than the question.
         if all(related_objects == all_objects for related_objects in related.values()):
             return best
-        # The text does not relate some pair, and lacks words of the relation: it may state the
-        # relation in other words.
+        # Here the text does not relate some pair. If the text lacks words of the relation, it may
+        # state the relation in other words, which the parser did not connect to the pair.
         needed = words - POSTURE_LEMMAS - PLACE_PREPOSITIONS - WITHIN_LEMMAS
         if not needed <= self.words:
             return max(best, ABSENT_RATING)
-        # The text has the words: the parser may have lost the relation.
+        # If the text has the words, the parser may have lost the relation.
         if self._may_be_lost(related, all_objects, words):
             return max(best, LOOSE_RATING)
         return best
@@ -459,8 +479,10 @@ class TextIndex:
 
         words: the base forms of the relation, such as {"next", "to"}.
         """
+        # One entity of the text may be both, if the text has one noun where the question has two:
+        # the question's "cup of coffee" is the text's "coffee cup", and "the top of the box" is "a
+        # box".
         if subject == object_ and (subject, object_) not in self.relations:
-            # "cup of coffee" for "coffee cup", "top of the box" for "box"
             if words <= OF_LEMMA | PART_OF_LEMMAS | WITHIN_LEMMAS | HAVE_LEMMAS:
                 return REWORDED_RATING
             return ABSENT_RATING
@@ -487,6 +509,7 @@ def agreement_of_words(words: frozenset[str], relation: frozenset[str]) -> float
     under" gives 1. Attributes are compared in the same way.
 
     words: the base forms of the question's words. relation: the base forms of the text's words.
+    The text may have further words: "sits" agrees with "sits beside".
     """
     if words <= relation:
         return EXACT_RATING
