@@ -13,7 +13,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 from PIL import Image
@@ -108,14 +107,6 @@ def run(install: Path | None, project: Path, *command: str | Path) -> str:
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, **where)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
-
-
-def test_the_wheel_is_one_package(wheel: Path) -> None:
-    with ZipFile(wheel) as archive:
-        names = archive.namelist()
-    tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {"spanreward"}
-    assert not [name for name in names if "experiments" in name or "scenes" in name]
 
 
 def test_everything_public_is_imported(install: Path | None, project: Path) -> None:

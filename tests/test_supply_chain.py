@@ -157,32 +157,34 @@ def test_the_versions_for_cuda_are_those_of_the_package_and_of_trl() -> None:
     assert "torch" in cuda
 
 
-def test_an_engine_has_half_an_hour_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+ENGINE = "VLLM_ENGINE_READY_TIMEOUT_S"
+PRINT_SETTINGS = f"""
+import os, spanreward
+from huggingface_hub.constants import HF_HUB_DISABLE_TELEMETRY
+print(os.environ["{ENGINE}"], os.environ["VLLM_NO_USAGE_STATS"], HF_HUB_DISABLE_TELEMETRY)
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "settings"),
+    [({}, "1800 1 True"), ({ENGINE: "3600", "HF_HUB_DISABLE_TELEMETRY": "0"}, "3600 1 False")],
+)
+def test_an_engine_has_half_an_hour_and_nobody_is_told_unless_the_user_says_so(
+    own: dict[str, str], settings: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Set before TRL imports vLLM, which reads it then."""
-    name = "VLLM_ENGINE_READY_TIMEOUT_S"
-    asked = f"import os, spanreward; print(os.environ['{name}'])"
-    monkeypatch.delenv(name, raising=False)
-    assert printed(asked) == "1800"
-    monkeypatch.setenv(name, "3600")
-    assert printed(asked) == "3600"  # who wants it longer, says so
+    for name in (ENGINE, *REPORTING_OFF):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+    command = [sys.executable, "-c", PRINT_SETTINGS]
+    assert subprocess.check_output(command, cwd=ROOT, text=True).strip() == settings
 
 
-def test_nobody_is_told_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_recipe_reports() -> None:
     for recipe in (ROOT / "recipes").glob("*/*.yaml"):
         if "algorithm" in yaml.safe_load(recipe.read_text()):
             assert settings_of(load_recipe(recipe))["report_to"] in ("none", [], ["none"])
-    for name in REPORTING_OFF:
-        monkeypatch.delenv(name, raising=False)
-    asked = "import os, spanreward; from huggingface_hub import constants; "
-    asked += "print(constants.HF_HUB_DISABLE_TELEMETRY, os.environ['VLLM_NO_USAGE_STATS'])"
-    assert printed(asked) == "True 1"
-    monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "0")
-    assert printed(asked) == "False 1"  # who wants it, says so
-
-
-def printed(code: str) -> str:
-    command = [sys.executable, "-c", code]
-    return subprocess.check_output(command, cwd=ROOT, text=True).strip()
 
 
 def write_inputs(folder: Path) -> None:

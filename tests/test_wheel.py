@@ -21,9 +21,9 @@ PACKAGED = (".py", ".pyi", ".yaml", ".jinja", "py.typed")
 
 
 def names_in(wheel: Path) -> set[str]:
-    """Returns the names of the package's files in a wheel, without the metadata beside them."""
+    """Returns the names of all files in a wheel but its metadata, which is in folders beside."""
     with ZipFile(wheel) as archive:
-        return {name for name in archive.namelist() if name.startswith("spanreward/")}
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
 
 
 def expected_names() -> Iterator[str]:

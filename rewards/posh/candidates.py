@@ -8,7 +8,7 @@ the judge turns `Candidate.phrase` into a noun phrase. In default mode a rule do
 `Candidate.fluent` has the result.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -76,7 +76,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _NameForm:
     """A form of name, into which a head is put: "corner", or "corner of the table".
 
     Attributes:
@@ -90,7 +90,7 @@ class _Frame:
     wording: DirectionPrompts
     parent: EntityAnswer | None = None
 
-    def name(self, head: str) -> str:
+    def name_of(self, head: str) -> str:
         """Returns the name of an entity with this head: "corner of the table" for "corner"."""
         if self.parent is None:
             return fill_template(self.wording.plain, entity_text=head)
@@ -100,7 +100,7 @@ class _Frame:
             parent_entity_identifier=self.parent.identifier,
         )
 
-    def mention(self, head: str) -> Mention:
+    def mention_of(self, head: str) -> Mention:
         """Returns the name of an entity with this head, in the form for judges that read no
         prompt.
         """
@@ -109,19 +109,19 @@ class _Frame:
         link = Link(PART_OF, self.parent.mention)
         return Mention(head, links=(link,))
 
-    def head(self, number: int, head: str, rank: int = 0) -> Candidate:
+    def candidate_by_head(self, number: int, head: str, rank: int = 0) -> Candidate:
         """Returns a Candidate that names an entity by one of its heads.
 
         number: the entity's number. rank: 0 for the head by which the entity is called first, 2 for
         another head.
         """
-        name = self.name(head)
+        name = self.name_of(head)
         return Candidate(
             number,
             "head",
             phrase=name,
             fluent=name,
-            mention=self.mention(head),
+            mention=self.mention_of(head),
             rank=rank,
         )
 
@@ -142,18 +142,18 @@ def candidate_names(
     """
     entity = view.entities[number]
     ranked: list[Candidate] = []
-    frames = _forms_of_name(view, number, answers, wording)
-    # for each form of name, the steps of section 2.2: a name by an attribute or by another head,
-    # and without such a name one by a relation; a name that is in `ranked` already is not new
-    for frame in frames:
-        rivals = [view.entities[other] for other in frame.group if other != number]
-        new = _new_candidates(_by_words(entity, number, frame, rivals), ranked)
+    forms = _forms_of_name(view, number, answers, wording)
+    # The steps of section 2.2 for each form of name. First come names by an attribute or another
+    # head. If all these names are in `ranked` already, names by a relation come.
+    for form in forms:
+        rivals = [view.entities[other] for other in form.group if other != number]
+        new = _new_candidates(_names_by_words(entity, number, form, rivals), ranked)
         if not new:
-            new = _new_candidates(_by_relations(view, number, answers, frame), ranked)
+            new = _new_candidates(_names_by_relations(view, number, answers, form), ranked)
         ranked += new
     # if nothing distinguishes the entity, the name is its head alone
     if not ranked:
-        return [frames[0].head(number, entity.text)]
+        return [forms[0].candidate_by_head(number, entity.text)]
     return sorted(ranked, key=lambda candidate: candidate.rank)
 
 
@@ -168,7 +168,7 @@ def _new_candidates(
     phrases = {candidate.phrase for candidate in earlier}
     new = []
     for candidate in candidates:
-        # the published code asks about a head alone once for each form of name
+        # the published code asks about the head alone once for each form of name
         if candidate.rank == 0 or candidate.phrase not in phrases:
             phrases.add(candidate.phrase)
             new.append(candidate)
@@ -180,11 +180,12 @@ def _forms_of_name(
     number: int,
     answers: Mapping[int, EntityAnswer],
     wording: DirectionPrompts,
-) -> list[_Frame]:
-    """Returns the forms of name for the entity, each with the entities that share the form (2.2,
-    step 2).
+) -> list[_NameForm]:
+    """Returns the forms of name for the entity, each with the entities that share the form (PoSh,
+    section 2.2, step 2).
 
-    For a corner of a present table, the form is "... of the table".
+    A corner of a table has the form "... of the table", if the target has the table. Other entities
+    have the form that is the head alone.
     """
     entity = view.entities[number]
     namesakes = view.namesakes[entity.text]
@@ -193,41 +194,56 @@ def _forms_of_name(
     for parent in sorted(entity.parents):
         if parent in answers and answers[parent].present:
             parents.append(parent)
-    frames: list[_Frame] = []
-    # The form without a whole is for an entity without present wholes. It also serves if no other
-    # entity has the same name.
+    forms: list[_NameForm] = []
+    # The form without a whole is for an entity without present wholes. A part also has this form if
+    # no other entity has the part's name.
     if not parents or len(namesakes) == 1:
-        frames.append(_Frame(namesakes, wording))
+        forms.append(_NameForm(namesakes, wording))
     for parent in parents:
         group = [other for other in namesakes if parent in view.entities[other].parents]
-        frames.append(_Frame(group, wording, answers[parent]))
-    return frames
+        forms.append(_NameForm(group, wording, answers[parent]))
+    return forms
 
 
-def _by_words(
-    entity: EntityView, number: int, frame: _Frame, rivals: Sequence[EntityView]
+def _names_by_words(
+    entity: EntityView, number: int, form: _NameForm, rivals: Sequence[EntityView]
 ) -> Iterator[Candidate]:
-    """Yields names without a relation.
+    """Yields names without a relation: the head alone if there are no rivals (rank 0), the head
+    with an attribute that no rival has (rank 1), and another head that no rival has (rank 2).
 
-    The names are the head alone if there are no rivals (rank 0), the head with an attribute (rank
-    1), and another head of the entity (rank 2). The attribute or other head must be one that no
-    rival has.
+    A brown animal that the text later calls a dog has the names "animal", "brown animal" and "dog".
 
     Args:
+        entity: the entity to name.
         number: the entity's number.
-        frame: the form of name.
+        form: the form of name.
         rivals: other entities that share the form.
     """
-    plain = frame.name(entity.text)
-    mention = frame.mention(entity.text)
     if not rivals:
-        yield frame.head(number, entity.text)
-    # an attribute or head of a rival distinguishes nothing
-    rival_attributes: set[str] = set()
+        yield form.candidate_by_head(number, entity.text)
+    yield from _names_by_attributes(entity, number, form, rivals)
+    # "dog" for an entity that the text first calls "animal"
     rival_heads: set[str] = set()
     for rival in rivals:
-        rival_attributes.update(attribute.text for attribute in rival.attributes)
         rival_heads.update(rival.heads)
+    for head in entity.heads:
+        if head not in PRONOUNS and head not in rival_heads:
+            yield form.candidate_by_head(number, head, rank=2)
+
+
+def _names_by_attributes(
+    entity: EntityView, number: int, form: _NameForm, rivals: Sequence[EntityView]
+) -> Iterator[Candidate]:
+    """Yields names by an attribute that no rival has, such as "red circle", in the order of the
+    text.
+
+    number: the entity's number. form: the form of name. rivals: other entities that share the form.
+    """
+    rival_attributes: set[str] = set()
+    for rival in rivals:
+        rival_attributes.update(attribute.text for attribute in rival.attributes)
+    plain = form.name_of(entity.text)
+    mention = form.mention_of(entity.text)
     for attribute in sorted(entity.attributes, key=lambda attribute: attribute.sentence):
         if attribute.text not in rival_attributes:
             yield Candidate(
@@ -238,86 +254,100 @@ def _by_words(
                 mention=replace(mention, attributes=(attribute.text,)),
                 rank=1,
             )
-    # "dog" for an entity that the text first calls "animal"
-    for head in entity.heads:
-        if head not in PRONOUNS and head not in rival_heads:
-            yield frame.head(number, head, rank=2)
 
 
-def _by_relations(
+def _names_by_relations(
     view: GraphView,
     number: int,
     answers: Mapping[int, EntityAnswer],
-    frame: _Frame,
+    form: _NameForm,
 ) -> Iterator[Candidate]:
-    """Yields names by a relation that no rival has: first names with the entity as the relation's
-    subject ("circle above square" for a circle), then names with the entity as the object ('square
-    as in "circle above square"' for a square).
+    """Yields names by a relation that no rival has. A rival is another entity that shares the form
+    of name.
+
+    First come names with the entity as the relation's subject: "circle above square" for a circle.
+    Then come names with the entity as the relation's object: 'square as in "circle above square"'
+    for a square.
     """
-    # skip "part of", because the frame already names the whole
+    # skip "part of", because the form already names the whole
     relations = [
         relation for relation in view.entities[number].relations if relation.text != PART_OF
     ]
     relations.sort(key=lambda relation: relation.sentence)
-    for as_subject in (True, False):
-        for relation in relations:
-            own_number = relation.subject if as_subject else relation.object
-            if own_number != number:
-                continue
-            candidate = _by_relation(view, number, relation, as_subject, answers, frame)
-            if candidate is not None:
-                yield candidate
+    names: list[Candidate | None] = []
+    for relation in relations:
+        if relation.subject == number:
+            names.append(_name_as_subject(view, number, relation, answers, form))
+    for relation in relations:
+        if relation.object == number:
+            names.append(_name_as_object(view, number, relation, answers, form))
+    yield from filter(None, names)
 
 
-def _by_relation(
+def _name_as_subject(
     view: GraphView,
     number: int,
     relation: RelationView,
-    as_subject: bool,
     answers: Mapping[int, EntityAnswer],
-    frame: _Frame,
+    form: _NameForm,
 ) -> Candidate | None:
-    """Returns the name of an entity by one of its relations. Returns None if a rival has the
-    relation too, and if the judge has found the relation's other entity absent.
+    """Returns the name of a relation's subject by the relation: "circle above square" for the
+    circle. Returns None if a rival is above the square too, or if the judge has found the square
+    absent.
 
-    The circle of "a circle above a square" gets the name "circle above square", and the square the
-    name 'square as in "circle above square"'.
-
-    number: the entity's number. as_subject: whether the entity is the relation's subject (rank 3)
-    or its object (rank 4). frame: the form of the name, and in `frame.group` all entities that
-    share this form.
+    Args:
+        view: the view of the graph.
+        number: the subject's number.
+        relation: the relation.
+        answers: the answers on entities that the judge was asked about earlier.
+        form: the form of the name, with all entities that share this form.
     """
-    if as_subject:
-        other_number = relation.object
-        with_relation = view.subjects[relation.text, other_number]
-    else:
-        other_number = relation.subject
-        with_relation = view.objects[relation.text, other_number]
-    # "circle above square" does not distinguish two circles above one square
-    rivals = frozenset(frame.group) - {number}
-    if not rivals.isdisjoint(with_relation):
+    if _has_rival(view.subjects[relation.text, relation.object], number, form):
         return None
-    other_name, other = _name_of_other(view, other_number, answers)
+    other_name, other = _name_of_other(view, relation.object, answers)
     if other is None:
         return None
     text = view.entities[number].text
-    if as_subject:
-        link = Link(relation.text, other)
-        return Candidate(
-            number,
-            "relation",
-            phrase=f"{text} {relation.text} {other_name}",
-            fluent=_name_with_relation(text, relation, other_name),
-            mention=Mention(text, links=(link,)),
-            rank=3,
-        )
-    # 'square as in "circle above square"'
+    return Candidate(
+        number,
+        "relation",
+        phrase=f"{text} {relation.text} {other_name}",
+        fluent=_name_with_relation(text, relation, other_name),
+        mention=Mention(text, links=(Link(relation.text, other),)),
+        rank=3,
+    )
+
+
+def _name_as_object(
+    view: GraphView,
+    number: int,
+    relation: RelationView,
+    answers: Mapping[int, EntityAnswer],
+    form: _NameForm,
+) -> Candidate | None:
+    """Returns the name of a relation's object by the relation: 'square as in "circle above square"'
+    for the square. Returns None if a rival is below the circle too, or if the judge has found the
+    circle absent.
+
+    Args:
+        view: the view of the graph.
+        number: the object's number.
+        relation: the relation.
+        answers: the answers on entities that the judge was asked about earlier.
+        form: the form of the name, with all entities that share this form.
+    """
+    if _has_rival(view.objects[relation.text, relation.subject], number, form):
+        return None
+    other_name, other = _name_of_other(view, relation.subject, answers)
+    if other is None:
+        return None
+    text = view.entities[number].text
     phrase = fill_template(
-        frame.wording.with_relation,
-        formatted_entity=frame.name(text),
+        form.wording.with_relation,
+        formatted_entity=form.name_of(text),
         relation=f"{other_name} {relation.text} {text}",
     )
-    mention = frame.mention(text)
+    mention = form.mention_of(text)
     link = Link(relation.text, other, reverse=True)
     return Candidate(
         number,
@@ -327,6 +357,15 @@ def _by_relation(
         mention=replace(mention, links=(*mention.links, link)),
         rank=4,
     )
+
+
+def _has_rival(related: Set[int], number: int, form: _NameForm) -> bool:
+    """Returns whether another entity of the same form of name has the relation too. "Circle above
+    square" does not distinguish two circles above one square.
+
+    related: the numbers of all entities with the relation. number: the entity's number.
+    """
+    return any(other in related for other in form.group if other != number)
 
 
 def _name_of_other(
@@ -385,7 +424,7 @@ def _name_with_relation(name: str, relation: RelationView, partner: str) -> str:
     if relation.by_verb:
         words.append("that")  # "the man that holds"
     words.append(relation.text)
-    # names from the rules already have an article
+    # "the book" has an article, and "our left" needs none
     if not partner.startswith(("the ", "our ")):
         words.append("the")
     words.append(partner)

@@ -11,7 +11,7 @@ from typing import Literal
 from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.judges.probe import Link
 from spanreward.rewards.language.lemmas import is_plural, lemmas_of_phrase
-from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph
+from spanreward.rewards.language.scene_graph import CharacterSpan, Denial, SceneGraph
 from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import EntityAnswer
 from spanreward.rewards.posh.graph_view import GraphView, RelationView
@@ -52,7 +52,7 @@ class RatedComponent:
 def rated_components(
     sheet: AnswerSheet,
     surplus: frozenset[int] = frozenset(),
-    reaching: bool = False,
+    with_objects: bool = False,
 ) -> list[RatedComponent]:
     """Returns the rated components of the sheet's source, in the order of the published mean.
 
@@ -63,39 +63,49 @@ def rated_components(
         sheet: the answers, after all questions.
         surplus: the numbers of entities that are mentioned too often, see `surplus_entities`. These
             entities, their attributes and relations get the rating 1.
-        reaching: whether a relation's span may include its object, as in "in the center". A span
-            does so only if no attribute and no other relation mentions the object, because the
-            object then decides whether the relation is right.
+        with_objects: whether a relation's span may include the relation's object, as in "in the
+            center". A span includes the object only if no attribute and no other relation mentions
+            the object, because the object then decides whether the relation is right.
     """
     result: list[RatedComponent] = []
-    counted: set[int] = set()  # relations so far: both entities of a relation list it
+    rated_relations: set[int] = set()  # by their numbers
     for number, entity in enumerate(sheet.interview.source.entities):
         # the judge is not asked about the viewer and the sides of the view
         if entity.fixed is not None:
             continue
-        is_surplus = number in surplus
-        answer = sheet.entities[number]
-        result.append(
-            _rated_component("entity", answer.identifier, answer, entity.spans, is_surplus)
-        )
-        for place, attribute in enumerate(entity.attributes):
-            name = f"{attribute.text} {entity.text}"
-            detail = sheet.details.get(("attribute", number, place))
-            result.append(_rated_component("attribute", name, detail, attribute.spans, is_surplus))
+        result += _rated_entity(sheet, number, is_surplus=number in surplus)
         for relation in entity.relations:
-            if relation.number not in counted:
-                counted.add(relation.number)
-                result.append(_rated_relation(sheet, relation, surplus, reaching))
+            # The subject and the object of a relation both list the relation. It is rated once.
+            if relation.number not in rated_relations:
+                rated_relations.add(relation.number)
+                result.append(_rated_relation(sheet, relation, surplus, with_objects))
+    return result
+
+
+def _rated_entity(sheet: AnswerSheet, number: int, is_surplus: bool) -> list[RatedComponent]:
+    """Returns an entity and then its attributes, with their ratings. All ratings of a surplus
+    entity are 1.
+
+    number: the entity's number.
+    """
+    entity = sheet.interview.source.entities[number]
+    answer = sheet.entities[number]
+    result = [_rated_component("entity", answer.identifier, answer, entity.spans, is_surplus)]
+    for place, attribute in enumerate(entity.attributes):
+        name = f"{attribute.text} {entity.text}"
+        detail = sheet.details.get(("attribute", number, place))
+        result.append(_rated_component("attribute", name, detail, attribute.spans, is_surplus))
     return result
 
 
 def _rated_relation(
-    sheet: AnswerSheet, relation: RelationView, surplus: frozenset[int], reaching: bool
+    sheet: AnswerSheet, relation: RelationView, surplus: frozenset[int], with_objects: bool
 ) -> RatedComponent:
-    """Returns a relation with its rating. The rating is 1 if its subject or object is surplus.
+    """Returns a relation with its rating. The rating is 1 if the relation's subject or object is
+    surplus.
 
-    surplus: the numbers of entities that are mentioned too often. reaching: whether the relation's
-    span may include its object, as in "in the center".
+    surplus: the numbers of entities that are mentioned too often. with_objects: whether the span
+    may include the relation's object, as in "in the center".
     """
     interview = sheet.interview
     answers = sheet.entities
@@ -105,8 +115,8 @@ def _rated_relation(
     # extend the relation's words to an object that nothing else mentions
     target_view = interview.source.entities[target]
     is_sole = interview.sole_relation_to(target) is relation
-    if reaching and is_sole and not target_view.attributes:
-        spans = _to_object(spans, target_view.spans)
+    if with_objects and is_sole and not target_view.attributes:
+        spans = _extended_to_object(spans, target_view.spans)
     name = f"{answers[subject].identifier} {relation.text} {answers[target].identifier}"
     # the relation has an answer only if its subject and its object are present
     answer = sheet.details.get(("relation", relation.number))
@@ -156,52 +166,77 @@ def decided_denials(
         picture: the completion looked up in the picture.
     """
     result: list[RatedComponent] = []
-    agreed: set[str] = set()  # denials that count already
+    agreed: set[str] = set()  # the names of right denials that count already
     # all sheets are about one completion, so all have the same denials
     interview = sheets[0].interview if picture is None else picture.interview
     for number, denial in enumerate(interview.denials):
-        name = f"no {denial.name}"
-        spans = tuple(denial.text_spans)
-        # a reference denies the thing too: the denial is right, and counts once
-        if any(sheet.interview.agrees(denial) for sheet in sheets):
-            if name not in agreed:
-                agreed.add(name)
-                result.append(
-                    RatedComponent("denial", name, DENIED_TOO, HIGHEST_RATING, True, spans)
-                )
-            continue
-        # collect the references' ratings of the denied thing
-        answers: list[ComponentRating] = []
-        for sheet in sheets:
-            if ("denied", number) in sheet.details:
-                answers.append(sheet.details["denied", number])
-        # a picture without the thing overrides the references
-        counts = True
-        if picture is not None:
-            picture_answer = picture.details["denied", number]
-            if picture_answer.rating < interview.presence_threshold:
-                answers = [picture_answer]
-                counts = False
-            elif not sheets:
-                answers = [picture_answer]
-        # the denial is wrong if the surest answer plainly has the thing
-        surest = max(answers, key=lambda answer: answer.rating, default=None)
-        if surest is None:
-            continue
-        if surest.rating >= PLAINLY_THERE or not counts:
-            result.append(
-                RatedComponent(
-                    kind="denial",
-                    identifier=name,
-                    question=surest.question,
-                    # 5 if the thing is surely absent
-                    rating=RATING_IF_ABSENT + HIGHEST_RATING - surest.rating,
-                    asked=True,
-                    spans=spans,
-                    counts=counts,
-                )
-            )
+        if not any(sheet.interview.target_denies(denial) for sheet in sheets):
+            component = _decided_by_answers(denial, number, sheets, picture)
+            if component is not None:
+                result.append(component)
+        elif denial.name not in agreed:
+            agreed.add(denial.name)
+            result.append(_rated_denial(denial, HIGHEST_RATING, DENIED_TOO))
     return result
+
+
+def _decided_by_answers(
+    denial: Denial, number: int, sheets: Sequence[AnswerSheet], picture: AnswerSheet | None
+) -> RatedComponent | None:
+    """Returns a denial as a rated component if the judge's answers show whether the denied thing
+    is there. Returns None if they do not show it.
+
+    Args:
+        denial: a denial that no reference agrees with.
+        number: the denial's number in the completion.
+        sheets: the completion looked up in each reference.
+        picture: the completion looked up in the picture, or None.
+    """
+    answers: list[ComponentRating] = []  # whether the references have the denied thing
+    for sheet in sheets:
+        if ("denied", number) in sheet.details:
+            answers.append(sheet.details["denied", number])
+    if picture is not None:
+        answer = picture.details["denied", number]
+        # a picture without the thing overrides the references: the denial is right
+        if answer.rating < picture.interview.presence_threshold:
+            return _rated_denial(
+                denial, _opposite_rating(answer.rating), answer.question, counts=False
+            )
+        if not sheets:
+            answers = [answer]
+    # a reference that plainly has the thing makes the denial wrong
+    surest = max(answers, key=lambda answer: answer.rating, default=None)
+    if surest is None or surest.rating < PLAINLY_THERE:
+        return None
+    return _rated_denial(denial, _opposite_rating(surest.rating), surest.question)
+
+
+def _rated_denial(
+    denial: Denial, rating: float, question: str, counts: bool = True
+) -> RatedComponent:
+    """Returns a denial as a component. "A man with no hat" gives a component with the name "no
+    hat".
+
+    rating: 5 if the denied thing is surely absent. counts: whether the component takes part in the
+    score. If not, it only has a span.
+    """
+    return RatedComponent(
+        kind="denial",
+        identifier=f"no {denial.name}",
+        question=question,
+        rating=rating,
+        asked=True,
+        spans=tuple(denial.text_spans),
+        counts=counts,
+    )
+
+
+def _opposite_rating(rating: float) -> float:
+    """Returns the rating of a denial from the rating of the denied thing: 1 gives 5, and 5 gives
+    1.
+    """
+    return RATING_IF_ABSENT + HIGHEST_RATING - rating
 
 
 def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
@@ -213,12 +248,13 @@ def best_of(sides: Sequence[Sequence[RatedComponent]]) -> list[RatedComponent]:
     """
     best = []
     for versions in zip(*sides, strict=True):
+        # the highest rating; of equal ratings, True is more than False
         best_version = max(versions, key=lambda version: (version.rating, version.asked))
         best.append(best_version)
     return best
 
 
-def _to_object(
+def _extended_to_object(
     words: tuple[CharacterSpan, ...], object_words: tuple[CharacterSpan, ...]
 ) -> tuple[CharacterSpan, ...]:
     """Extends a relation's last word to the end of the next object word: "in" becomes "in the
@@ -231,10 +267,11 @@ def _to_object(
     # a graph from a file may have a relation without spans
     if not words:
         return words
-    *before, (start, last) = words
-    ends = [end for begin, end in object_words if begin >= last]
-    extended = (start, min(ends, default=last))
-    return (*before, extended)
+    *first_words, (start, end) = words
+    ends_behind = [object_end for object_start, object_end in object_words if object_start >= end]
+    if not ends_behind:
+        return words
+    return (*first_words, (start, min(ends_behind)))
 
 
 def spans_of(
@@ -298,14 +335,14 @@ def surplus_entities(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
     worst rated are surplus.
 
     If the references differ, the reference with the most entities of the name decides. A plural
-    ("stars") in a reference supports any number. No reference may have the name, for example if the
-    judge accepts a synonym. Then an entity is surplus only if it adds no attribute and no relation
-    to an earlier entity of the name.
+    ("stars") in a reference supports any number. Sometimes no reference has the name, for example
+    if the judge accepts a synonym. Then an entity is surplus only if it adds no attribute and no
+    relation to an earlier entity of the name.
 
     sheets: the completion looked up in each of its references.
     """
     view = sheets[0].interview.source  # the completion's view, the same in all sheets
-    supported = [named_in(sheet.interview.target_graph) for sheet in sheets]
+    supported = [entity_counts(sheet.interview.target_graph) for sheet in sheets]
     # group the completion's entities by name
     groups: dict[frozenset[str], list[int]] = defaultdict(list)
     for number, entity in enumerate(view.entities):
@@ -316,27 +353,51 @@ def surplus_entities(sheets: Sequence[AnswerSheet]) -> frozenset[int]:
         # a single entity of a name is never surplus
         if len(numbers) < 2:
             continue
-        # keep as many of the best rated entities as a reference has
         most = max(counts.get(name, 0.0) for counts in supported)
         if most:
-            worth: dict[int, float] = {}
-            for number in numbers:
-                worth[number] = max(_worth(sheet, number) for sheet in sheets)
-            # the sort is stable: of equally good mentions, the earlier mention comes first
-            best_first = sorted(numbers, key=worth.__getitem__, reverse=True)
-            supported_number = int(min(most, len(numbers)))  # `most` may be infinite
-            result.update(best_first[supported_number:])
+            result.update(_worst_rated(sheets, numbers, most))
         else:
-            # no reference has the name: compare each entity with the earlier entities
-            entity_statements = [statements_about(view, number) for number in numbers]
-            for place, number in enumerate(numbers):
-                before = entity_statements[:place]
-                if any(entity_statements[place] <= earlier for earlier in before):
-                    result.add(number)
+            result.update(_repeating_entities(view, numbers))
     return frozenset(result)
 
 
-def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
+def _worst_rated(sheets: Sequence[AnswerSheet], numbers: Sequence[int], most: float) -> list[int]:
+    """Returns the worst rated entities of one name: all that remain after the best rated ones have
+    used up the references' number. If the references have one star and the completion two, the
+    worse of the two is returned.
+
+    Of equally good mentions, the earlier mention is better.
+
+    Args:
+        sheets: the completion looked up in each of its references.
+        numbers: the numbers of the completion's entities with the name.
+        most: how many entities of the name a reference supports, infinity for a plural.
+    """
+    worth: dict[int, float] = {}
+    for number in numbers:
+        worth[number] = max(_worth_of_mention(sheet, number) for sheet in sheets)
+    best_first = sorted(numbers, key=worth.__getitem__, reverse=True)  # a stable sort
+    supported_number = int(min(most, len(numbers)))
+    return best_first[supported_number:]
+
+
+def _repeating_entities(view: GraphView, numbers: Sequence[int]) -> list[int]:
+    """Returns the entities that add nothing to an earlier entity: the second dog of "a red dog and
+    a dog", but not of "a dog and a red dog".
+
+    numbers: the numbers of the entities of one name, in the order of the text.
+    """
+    repeating: list[int] = []
+    earlier: list[frozenset[str | Link]] = []  # the statements about each earlier entity
+    for number in numbers:
+        statements = statements_about(view, number)
+        if any(statements <= known for known in earlier):
+            repeating.append(number)
+        earlier.append(statements)
+    return repeating
+
+
+def entity_counts(graph: SceneGraph) -> dict[frozenset[str], float]:
     """Returns how many entities of each name the graph has, infinity for a plural such as "stars".
 
     A name is the set of its words' base forms: "a dog" and "dogs" give the same name.
@@ -352,11 +413,11 @@ def named_in(graph: SceneGraph) -> dict[frozenset[str], float]:
     return dict(counts)
 
 
-def _worth(sheet: AnswerSheet, number: int) -> float:
-    """Returns how much a mention of an entity adds that is right: the sum of (rating - 1) over the
+def _worth_of_mention(sheet: AnswerSheet, number: int) -> float:
+    """Returns how many right details a mention of an entity has: the sum of (rating - 1) over the
     entity, its attributes and its relations.
 
-    A mention with many right details gets a high sum.
+    number: the entity's number.
     """
     entity = sheet.interview.source.entities[number]
     keys: list[tuple[str | int, ...]] = []

@@ -27,8 +27,8 @@ from spanreward.rewards.posh.answer_sheet import AnswerSheet, ComponentRating
 from spanreward.rewards.posh.candidates import Candidate, EntityAnswer
 from spanreward.rewards.posh.questions import (
     Component,
+    component_of_candidate,
     components_of_pass_3,
-    entity_named,
     names_to_ask,
     presence_question,
     question_text,
@@ -56,13 +56,15 @@ def ask_all_passes(
         sheets: of all samples.
         judge: answers the questions.
         mode: "default" or "published".
-        cache: known answers. Default mode does not ask these questions again.
+        cache: known answers, whose questions are not asked again.
     """
     if cache is None:
         cache = AnswerCache()
     asker = _Asker(judge, mode == "published", cache)
+    # Default mode makes the answers of earlier passes known before each question. Published mode
+    # makes only the answers of earlier calls known, here.
     if asker.published:
-        asker.cache.begin()  # reuses answers of earlier calls, but not of an earlier pass
+        asker.cache.begin()
     # pass 1: entities that are not part of another entity
     asker.ask_entities(sheets, parts=False)
     # The viewer and the sides of the view get their fixed names only after pass 1. In pass 1 the
@@ -103,6 +105,54 @@ def _without_failed_samples(sheets: Sequence[AnswerSheet]) -> list[AnswerSheet]:
     return [sheet for sheet in sheets if sheet.interview.sample not in failed]
 
 
+def _keep_best_name(
+    sheet: AnswerSheet, candidate: Candidate, identifier: str, answer: ComponentRating
+) -> None:
+    """Puts a name's rating into the sheet, unless an earlier name of the entity is rated as high.
+
+    Ratings are compared after rounding half to even, as published (2.4).
+
+    Args:
+        sheet: the sheet that is changed.
+        candidate: the name.
+        identifier: the name as the question words it.
+        answer: the name's rating.
+    """
+    best = sheet.entities.get(candidate.entity)
+    if best is not None and round(answer.rating) <= round(best.rating):
+        return
+    sheet.entities[candidate.entity] = EntityAnswer(
+        identifier=identifier,
+        mention=candidate.mention,
+        rating=answer.rating,
+        present=answer.rating >= sheet.interview.presence_threshold,  # unrounded
+        question=answer.question,
+    )
+
+
+def _further_names(
+    entities: Sequence[tuple[AnswerSheet, list[Candidate]]], unfailed: Sequence[AnswerSheet]
+) -> list[tuple[AnswerSheet, Candidate]]:
+    """Returns all names but the simplest of the entities whose simplest name has a rating that
+    rounds to less than 5. Each name has its sheet.
+
+    Args:
+        entities: each entity's sheet and names. The simplest name is the first, and has a rating.
+        unfailed: the sheets of samples without a failure. Entities of other samples are left out,
+            because they may have no rating.
+    """
+    samples = {sheet.interview.sample for sheet in unfailed}
+    further_names: list[tuple[AnswerSheet, Candidate]] = []
+    for sheet, names in entities:
+        if sheet.interview.sample not in samples:
+            continue
+        simplest, *others = names
+        rating = sheet.entities[simplest.entity].rating
+        if round(rating) < HIGHEST_RATING:
+            further_names += [(sheet, name) for name in others]
+    return further_names
+
+
 @dataclass(frozen=True, slots=True)
 class _Asker:
     """Asks the judge, and puts the answers into the sheets.
@@ -138,23 +188,15 @@ class _Asker:
             for sheet, names in entities:
                 all_names += [(sheet, name) for name in names]
             self._ask_names(all_names)
-            return
-        # in a first call the simplest names of all entities, in a second call the further names
-        simplest_names = [(sheet, names[0]) for sheet, names in entities]
-        self._ask_names(simplest_names)
-        unfailed = {sheet.interview.sample for sheet in _without_failed_samples(sheets)}
-        further_names: list[tuple[AnswerSheet, Candidate]] = []
-        for sheet, names in entities:
-            # a failed sample may have no answer on its entities
-            if sheet.interview.sample not in unfailed:
-                continue
-            rating = sheet.entities[names[0].entity].rating
-            if round(rating) < HIGHEST_RATING:
-                further_names += [(sheet, name) for name in names[1:]]
-        self._ask_names(further_names)
+        else:
+            # a first call with the simplest name of each entity, and a second call with further
+            # names of the entities whose simplest name is not rated 5
+            self._ask_names([(sheet, names[0]) for sheet, names in entities])
+            self._ask_names(_further_names(entities, _without_failed_samples(sheets)))
 
     def _ask_names(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> None:
-        """Words the names, has the judge rate them, and keeps each entity's best name in its sheet.
+        """Puts each name into words, has the judge rate it, and keeps each entity's best name in
+        its sheet.
 
         named: the names, each with its sheet.
         """
@@ -170,33 +212,22 @@ class _Asker:
         # ask about the worded names
         pairs: list[tuple[AnswerSheet, Component]] = []
         for sheet, candidate, identifier in worded:
-            pairs.append((sheet, entity_named(sheet.interview, candidate, identifier)))
-        answers = self._rate(pairs)
-        # the best rated name becomes the entity's identifier
+            pairs.append((sheet, component_of_candidate(sheet.interview, candidate, identifier)))
+        answers = self._rate_components(pairs)
         for (sheet, candidate, identifier), answer in zip(worded, answers, strict=True):
-            if answer is None:
-                continue
-            best = sheet.entities.get(candidate.entity)
-            # 2.4: ratings are rounded half to even, and the first of equal names is kept
-            if best is not None and round(answer.rating) <= round(best.rating):
-                continue
-            sheet.entities[candidate.entity] = EntityAnswer(
-                identifier=identifier,
-                mention=candidate.mention,
-                rating=answer.rating,
-                present=answer.rating >= sheet.interview.presence_threshold,  # unrounded
-                question=answer.question,
-            )
+            if answer is not None:
+                _keep_best_name(sheet, candidate, identifier, answer)
 
     def _identifiers_by_judge(self, named: Sequence[tuple[AnswerSheet, Candidate]]) -> list[str]:
-        """Returns the published identifiers (2.3): a head stays the same, and the judge words other
-        names.
+        """Returns the published identifier of each name (2.3).
 
-        The judge turns "car parked" into "the parked car". If the judge fails, the sheet gets the
-        failure.
+        A head such as "car" is its own identifier. The judge writes the identifiers of other names:
+        "the parked car" for "car parked". If the judge fails, the sheet gets the failure.
+
+        named: the names, each with its sheet.
         """
-        identifiers = [candidate.phrase for _, candidate in named]  # until the judge words them
-        places: list[int] = []  # the places in `named` of the names that the judge words
+        identifiers = [candidate.phrase for _, candidate in named]
+        places: list[int] = []  # the indices in `named` of the names that are no heads
         questions: list[Question] = []
         for place, (sheet, candidate) in enumerate(named):
             if candidate.kind != "head":
@@ -207,7 +238,7 @@ class _Asker:
         questions = numbered_repeats(questions)
         write = partial(self.judge.write, max_tokens=REWRITE_TOKENS)
         written = self.cache.complete(questions, write)
-        # replace the phrases by the judge's words
+        # replace the phrases by what the judge wrote
         for place, text in zip(places, written, strict=True):
             if isinstance(text, Failure):
                 sheet, _ = named[place]
@@ -224,12 +255,14 @@ class _Asker:
         for sheet in sheets:
             for component in components_of_pass_3(sheet, self.published):
                 pairs.append((sheet, component))
-        answers = self._rate(pairs)
+        answers = self._rate_components(pairs)
         for (sheet, component), answer in zip(pairs, answers, strict=True):
             if answer is not None:
                 sheet.details[component.kind, *component.numbers] = answer
 
-    def _rate(self, pairs: Sequence[tuple[AnswerSheet, Component]]) -> list[ComponentRating | None]:
+    def _rate_components(
+        self, pairs: Sequence[tuple[AnswerSheet, Component]]
+    ) -> list[ComponentRating | None]:
         """Returns the mean rating of each component, from one call to the judge.
 
         A component without a rating gives None, and its sheet gets the failure. Published mode
@@ -251,25 +284,31 @@ class _Asker:
             )
             texts.append(text)
             questions.append(question)
-        # Default mode does not repeat questions of an earlier pass. Published mode asks them again.
+        # Default mode takes the answer to a question of an earlier pass from the cache. Published
+        # mode asks the question again.
         if self.published:
             questions = numbered_repeats(questions)
         else:
             self.cache.begin()
         answers = self.cache.complete(questions, partial(rate_questions, self.judge))
-        # convert the answers
         ratings: list[ComponentRating | None] = []
         for (sheet, _), text, answer in zip(pairs, texts, answers, strict=True):
-            if not isinstance(answer, Failure):
-                # the largest cut over all questions of the sheet
-                sheet.cut = max(sheet.cut, answer.cut)
-                ratings.append(ComponentRating(answer.value, text))
-            elif self.published and answer.status is Status.UNPARSED:
-                ratings.append(ComponentRating(RATING_IF_UNREADABLE, text))
-            else:
-                sheet.failure = sheet.failure or answer
-                ratings.append(None)
+            rating = self._rating_from(answer, sheet)
+            ratings.append(None if rating is None else ComponentRating(rating, text))
         return ratings
+
+    def _rating_from(self, answer: Rated | Failure, sheet: AnswerSheet) -> float | None:
+        """Returns the rating of an answer, or None for a failed answer. The sheet gets the failure,
+        or how many characters of the prompt were cut.
+        """
+        if not isinstance(answer, Failure):
+            # the largest cut over all questions of the sheet
+            sheet.cut = max(sheet.cut, answer.cut)
+            return answer.value
+        if self.published and answer.status is Status.UNPARSED:
+            return RATING_IF_UNREADABLE
+        sheet.failure = sheet.failure or answer  # a sheet keeps its first failure
+        return None
 
 
 def rate_questions(judge: Judge, questions: list[Question]) -> list[Rated | Failure]:

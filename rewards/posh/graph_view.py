@@ -101,23 +101,8 @@ def view_graph(graph: SceneGraph) -> GraphView:
     numbers.
     """
     relations = _distinct_relations(graph)
-    # collect the relations and wholes of each entity
-    relations_of: list[list[RelationView]] = [[] for _ in graph.entities]
-    parents: list[set[int]] = [set() for _ in graph.entities]
-    subjects: dict[tuple[str, int], set[int]] = defaultdict(set)
-    objects: dict[tuple[str, int], set[int]] = defaultdict(set)
-    for relation in relations:
-        subjects[relation.text, relation.object].add(relation.subject)
-        objects[relation.text, relation.subject].add(relation.object)
-        # a set, so that a relation of an entity to itself is added once
-        for number in {relation.subject, relation.object}:
-            relations_of[number].append(relation)
-        # the hat is part of the man in "the hat of the man" and in "the man wears a hat"
-        if relation.text == PART_OF:
-            parents[relation.subject].add(relation.object)
-        if relation.text in CONTAINER_WORDS:
-            parents[relation.object].add(relation.subject)
-    # build the entities, and collect the entities of each name
+    relations_of = _relations_of_entities(graph, relations)
+    wholes_of = _wholes_of_entities(graph, relations)
     entities: list[EntityView] = []
     namesakes: dict[str, list[int]] = defaultdict(list)
     for number, entity in enumerate(graph.entities):
@@ -127,13 +112,44 @@ def view_graph(graph: SceneGraph) -> GraphView:
             spans=tuple(sorted(entity.text_spans)),
             attributes=_distinct_attributes(entity),
             relations=tuple(relations_of[number]),
-            parents=frozenset(parents[number]),
+            parents=frozenset(wholes_of[number]),
             fixed=_fixed_identifier(entity),
         )
         entities.append(view)
         if view.fixed is None:
             namesakes[view.text].append(number)
+    subjects: dict[tuple[str, int], set[int]] = defaultdict(set)
+    objects: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for relation in relations:
+        subjects[relation.text, relation.object].add(relation.subject)
+        objects[relation.text, relation.subject].add(relation.object)
     return GraphView(tuple(entities), relations, namesakes, subjects, objects)
+
+
+def _relations_of_entities(
+    graph: SceneGraph, relations: Sequence[RelationView]
+) -> list[list[RelationView]]:
+    """Returns for each entity of the graph the relations with this entity as subject or object."""
+    relations_of: list[list[RelationView]] = [[] for _ in graph.entities]
+    for relation in relations:
+        # a set, so that a relation of an entity to itself is added once
+        for number in {relation.subject, relation.object}:
+            relations_of[number].append(relation)
+    return relations_of
+
+
+def _wholes_of_entities(graph: SceneGraph, relations: Sequence[RelationView]) -> list[set[int]]:
+    """Returns for each entity of the graph the wholes that the entity is part of, by their numbers.
+
+    The hat is part of the man in "the hat of the man" and in "the man wears a hat".
+    """
+    wholes: list[set[int]] = [set() for _ in graph.entities]
+    for relation in relations:
+        if relation.text == PART_OF:
+            wholes[relation.subject].add(relation.object)
+        if relation.text in CONTAINER_WORDS:
+            wholes[relation.object].add(relation.subject)
+    return wholes
 
 
 def _distinct_relations(graph: SceneGraph) -> tuple[RelationView, ...]:
@@ -182,8 +198,8 @@ def _fixed_identifier(entity: Entity) -> str | None:
     """Returns the published identifier of the viewer or a side of the view, None for other
     entities.
 
-    "Our left" is tested first: without "our left" in the text, the parser marks "our right" as
-    both.
+    The order of the tests matters. In a text with "our right" and without "our left", the parser
+    marks "our right" as both left and right, and the published code then calls it "our left".
     """
     if entity.is_us:
         return "the viewer"

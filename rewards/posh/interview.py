@@ -9,7 +9,7 @@ The answers are in answer_sheet.py.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -111,7 +111,7 @@ class Interview:
         return self._places.get(self._longest_text, (0, 0))
 
     @cached_property
-    def repeated(self) -> frozenset[frozenset[str]]:
+    def repeated_names(self) -> frozenset[frozenset[str]]:
         """The names that several entities of the target have. A name is a set of base forms."""
         counts: Counter[frozenset[str]] = Counter()
         for entity in self.target_graph.entities:
@@ -136,23 +136,24 @@ class Interview:
                     relations_from[number].append(relation)
         return relations_from
 
-    def agrees(self, denial: Denial) -> bool:
-        """Returns whether the target denies the same thing."""
-        return _lemmas_of_denial(denial) in map(_lemmas_of_denial, self.target_graph.denials)
+    def target_denies(self, denial: Denial) -> bool:
+        """Returns whether the target denies the same thing, such as "no hat"."""
+        denied_by_target = map(_lemmas_of_denial, self.target_graph.denials)
+        return _lemmas_of_denial(denial) in denied_by_target
 
-    def can_tell(self, denial: Denial) -> bool:
+    def can_ask_about(self, denial: Denial) -> bool:
         """Returns whether the judge can be asked about a denied thing.
 
         False if the target denies the thing too, because no question is then needed. Also False if
         the denial is about one thing and the target has several things of the name.
         """
-        if self.agrees(denial):
+        if self.target_denies(denial):
             return False
         # ambiguous: "the circle is not red", if the target has two circles
-        is_ambiguous = denial.of_one and lemmas_of_phrase(denial.head) in self.repeated
+        is_ambiguous = denial.of_one and lemmas_of_phrase(denial.head) in self.repeated_names
         return not is_ambiguous
 
-    def mention(self, number: int, mention: Mention) -> Mention:
+    def described_mention(self, number: int, mention: Mention) -> Mention:
         """Returns the mention with the source's details about the entity, if the prompt shows the
         source.
 
@@ -183,8 +184,8 @@ class Interview:
         Mention is the same name for judges that read no prompt.
 
         If only one relation mentions the entity, default mode names the entity by this relation.
-        The source says "a circle in the top corner": the question about "top" then names the
-        "corner as in 'circle in corner'", not any corner.
+        For "a circle in the top corner", the question about "top" then names the "corner as in
+        'circle in corner'", not any corner.
 
         Args:
             number: the entity's number in the source.
@@ -196,10 +197,19 @@ class Interview:
         if not published and not self.quotes_source:
             relation = self.sole_relation_to(number)
         # the circle can name the corner only if the target has the circle
-        if relation is None or not answers[relation.subject].present:
-            return self.detailed_name(number, answers, asked_attribute=attribute)
-        # 'corner as in "the red circle in corner"'
-        head = self.source.entities[number].text
+        if relation is not None and answers[relation.subject].present:
+            return self._name_by_sole_relation(relation, answers)
+        return self.detailed_name(number, answers, asked_attribute=attribute)
+
+    def _name_by_sole_relation(
+        self, relation: RelationView, answers: Mapping[int, EntityAnswer]
+    ) -> tuple[str, Mention]:
+        """Returns the name of a relation's object by the relation: 'corner as in "circle in
+        corner"'. The Mention is the same name for judges that read no prompt.
+
+        answers: the answers on entities, by number.
+        """
+        head = self.source.entities[relation.object].text
         subject_name = answers[relation.subject].identifier
         name = fill_template(
             self.wording.with_relation,
@@ -213,10 +223,11 @@ class Interview:
     def names_for_relation(
         self, relation: RelationView, answers: Mapping[int, EntityAnswer], published: bool
     ) -> tuple[tuple[str, Mention], tuple[str, Mention]]:
-        """Returns the names of a relation's subject and object in the question about the relation,
-        each with a Mention, the same name for judges that read no prompt.
+        """Returns the names of a relation's subject and object in the question about the relation.
+        Each name has a Mention, which is the same name for judges that read no prompt.
 
-        The names do not contain the relation itself.
+        The names do not contain the relation itself: for "a circle above a square", the subject is
+        "circle" and the object "square".
 
         Args:
             relation: the relation in question.
@@ -240,14 +251,17 @@ class Interview:
         asked_attribute: str = "",
         asked_relation: RelationView | None = None,
     ) -> tuple[str, Mention]:
-        """Returns an entity's identifier in a question, with a Mention, the same name for judges
-        that read no prompt.
+        """Returns an entity's name in a question. The Mention is the same name for judges that read
+        no prompt.
 
-        If the target has several entities of the name, the identifier has details: "the circle
-        (red, above square)". Details are the entity's other attributes and its
-        `sole_relations_from`, at most MOST_DETAILS of each. Without this limit, the total length of
-        all questions about an entity would grow with the square of the number of details. A prompt
-        that shows the source needs no details.
+        If the target has several entities of the name, the name has details, so that the judge
+        knows
+        which entity is meant: "the circle (red, above square)". A prompt that shows the source
+        needs no details.
+
+        Details are the entity's other attributes, and its relations to entities of which there is
+        one (`sole_relations_from`). There are at most MOST_DETAILS of each, because each question
+        about an entity repeats its details.
 
         Args:
             number: the entity's number in the source.
@@ -255,25 +269,16 @@ class Interview:
             asked_attribute: the attribute in question, "" for none. The details do not contain it.
             asked_relation: the relation in question, or None. The details do not contain it.
         """
-        entity = self.source.entities[number]
         identifier = answers[number].identifier
-        mention = self.mention(number, answers[number].mention)
+        mention = self.described_mention(number, answers[number].mention)
+        # the published prompts have no form of name with details
         if self.quotes_source or not self.wording.described:
             return identifier, mention
-        if lemmas_of_phrase(mention.head) not in self.repeated:
+        # the target has at most one entity of the name, so the identifier is clear
+        if lemmas_of_phrase(mention.head) not in self.repeated_names:
             return identifier, mention
-        # attributes that are neither in the name nor in question
-        left_out = {asked_attribute, *mention.attributes}
-        attributes = []
-        for attribute in entity.attributes:
-            if attribute.text not in left_out:
-                attributes.append(attribute.text)
-        attributes = attributes[:MOST_DETAILS]
-        relations = []
-        for relation in self.sole_relations_from[number]:
-            if relation is not asked_relation:
-                relations.append(relation)
-        links = [link_of(self.source, relation, number) for relation in relations[:MOST_DETAILS]]
+        attributes = self._other_attributes(number, (asked_attribute, *mention.attributes))
+        links = self._links_to_sole_objects(number, asked_relation)
         # "red, above small square"
         details = list(attributes)
         for link in links:
@@ -285,6 +290,29 @@ class Interview:
             self.wording.described, entity_identifier=identifier, attributes=", ".join(details)
         )
         return name, replace(mention, details=tuple(attributes), ties=tuple(links))
+
+    def _other_attributes(self, number: int, excluded: Collection[str]) -> list[str]:
+        """Returns the first MOST_DETAILS attributes of an entity without the excluded attributes.
+
+        number: the entity's number.
+        """
+        attributes = []
+        for attribute in self.source.entities[number].attributes:
+            if attribute.text not in excluded:
+                attributes.append(attribute.text)
+        return attributes[:MOST_DETAILS]
+
+    def _links_to_sole_objects(self, number: int, excluded: RelationView | None) -> list[Link]:
+        """Returns the first MOST_DETAILS of an entity's `sole_relations_from` as Links, without the
+        excluded relation.
+
+        number: the entity's number.
+        """
+        relations = []
+        for relation in self.sole_relations_from[number]:
+            if relation is not excluded:
+                relations.append(relation)
+        return [link_of(self.source, relation, number) for relation in relations[:MOST_DETAILS]]
 
     def sole_relation_to(self, number: int) -> RelationView | None:
         """Returns the only relation that mentions an entity, if the entity is the relation's
@@ -303,16 +331,18 @@ class Interview:
 
 
 def link_of(view: GraphView, relation: RelationView, number: int, described: bool = True) -> Link:
-    """Returns one relation of an entity as a Link, the form for judges that read no prompt: for the
-    circle of "a circle above a small square", the relation "above" to a small square.
+    """Returns one relation of an entity as a Link, the form for judges that read no prompt.
+
+    For the circle of "a circle above a small square", this is
+    `Link("above", Mention("square", ("small",)))`.
 
     Args:
         view: the view of the text's graph.
         relation: a relation with the entity as subject or object.
         number: the entity's number.
-        described: whether the data includes the attributes of the relation's other entity.
+        described: whether the Link has the attributes of the relation's other entity.
     """
-    # for the relation's object, the relation is reversed
+    # for the square, the relation is reversed: the circle is above the square
     reverse = relation.object == number
     other_number = relation.subject if reverse else relation.object
     other = view.entities[other_number]

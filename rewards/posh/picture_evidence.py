@@ -3,7 +3,7 @@
     pictures, reasons = open_row_pictures(rows)
     sheet = picture_sheet(0, row, view, pictures[0], wording, 2.0)    # for conduct.py
     decoys = choose_decoys(rows, pictures)                            # things absent from a picture
-    less_yes_rate(sheet, yes_rate=0.2)                                # reduced ratings
+    reduce_by_yes_rate(sheet, yes_rate=0.2)                                # reduced ratings
 
 A judge of pictures tends to say yes: a thing that is not in the picture may still get a 4. Decoys
 measure this tendency. A decoy is a thing from another row's references, with its attributes ("brown
@@ -14,7 +14,7 @@ yes-rate, and stretched so that a sure yes stays a 5. If a judge always says yes
 become 1.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -32,7 +32,7 @@ from spanreward.rewards.posh.components import (
     HIGHEST_RATING,
     PLAINLY_THERE,
     RATING_IF_ABSENT,
-    named_in,
+    entity_counts,
     surplus_entities,
 )
 from spanreward.rewards.posh.conduct import rate_questions
@@ -46,6 +46,7 @@ from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.rows import open_pictures
 
 Pictures = tuple[Image.Image, ...]
+PictureKey = tuple[int, ...]  # the ids of a row's opened pictures
 MAX_DECOYS = 4  # for each distinct picture of a call, at most
 NEARLY_ONE = 1 - 1e-6  # a judge with this yes-rate or more always says yes
 
@@ -76,15 +77,17 @@ def open_row_pictures(rows: Sequence[ParsedRow]) -> tuple[dict[int, Pictures], d
     opened: dict[tuple[int, ...], Pictures] = {}  # by the ids of the given image objects
     for number, row in enumerate(rows):
         images = row.sample.images
+        if not images:
+            reasons[number] = "this row has no picture"
+            continue
         key = tuple(map(id, images))  # the rows of a group have the same image objects
         try:
-            if not images:
-                raise NotApplicable("this row has no picture")
             if key not in opened:
                 opened[key] = open_pictures(images)
-            pictures[number] = opened[key]
         except NotApplicable as reason:
             reasons[number] = str(reason)
+        else:
+            pictures[number] = opened[key]
     return pictures, reasons
 
 
@@ -123,11 +126,11 @@ def picture_sheet(
     return AnswerSheet(interview)
 
 
-def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) -> None:
-    """Copies into a picture's sheet the answers on components that a reference plainly has.
+def copy_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) -> None:
+    """Copies answers on components that a reference plainly has into a picture's sheet. The judge
+    is then not asked whether the picture shows these components.
 
-    The judge is then not asked about these components in the picture. Of several references, the
-    best rating counts.
+    Of several references, the best rating counts.
 
     Two kinds of answers are not copied. Denials: a reference with the thing makes a denial wrong,
     but the picture may lack the thing. Surplus entities and their details: the reference has one
@@ -139,70 +142,111 @@ def take_plain_answers(picture: AnswerSheet, references: Sequence[AnswerSheet]) 
     """
     if not references:
         return
-    too_often = surplus_entities(references)
-    # the entities of each attribute and relation, to leave out those of surplus entities
-    ends = ends_by_detail(picture)
+    surplus = surplus_entities(references)
     for sheet in references:
-        # copy plain answers on entities
-        for number, entity in sheet.entities.items():
-            if entity.rating < PLAINLY_THERE or number in too_often:
-                continue
-            earlier_entity = picture.entities.get(number)
-            if earlier_entity is None or entity.rating > earlier_entity.rating:
-                picture.entities[number] = entity
-        # copy plain answers on attributes and relations
-        for key, answer in sheet.details.items():
-            is_denial = key[0] == "denied"  # a denial has no key in `ends`
-            if is_denial or not too_often.isdisjoint(ends[key]):
-                continue
-            if answer.rating < PLAINLY_THERE:
-                continue
-            earlier = picture.details.get(key)
+        _copy_entities(picture, sheet, surplus)
+        _copy_details(picture, sheet, surplus)
+
+
+def _copy_entities(picture: AnswerSheet, reference: AnswerSheet, surplus: Set[int]) -> None:
+    """Copies answers on entities that a reference plainly has into a picture's sheet. No copy
+    replaces a better answer.
+
+    surplus: the numbers of the entities that the completion mentions too often. Answers on these
+    entities are not copied.
+    """
+    for number, answer in reference.entities.items():
+        is_plain = answer.rating >= PLAINLY_THERE
+        if is_plain and number not in surplus:
+            earlier = picture.entities.get(number)
             if earlier is None or answer.rating > earlier.rating:
-                picture.details[key] = answer
+                picture.entities[number] = answer
+
+
+def _copy_details(picture: AnswerSheet, reference: AnswerSheet, surplus: Set[int]) -> None:
+    """Copies answers on attributes and relations that a reference plainly has into a picture's
+    sheet. Answers on denials are not copied, and no copy replaces a better answer.
+
+    surplus: the numbers of the entities that the completion mentions too often. Answers on the
+    attributes and relations of these entities are not copied.
+    """
+    # the attributes and relations; denials have no entities, and are left out
+    for key, entities in entities_by_detail(reference).items():
+        answer = reference.details.get(key)
+        # an attribute or relation of an absent entity has no answer
+        if answer is None or answer.rating < PLAINLY_THERE:
+            continue
+        earlier = picture.details.get(key)
+        is_better = earlier is None or answer.rating > earlier.rating
+        if is_better and surplus.isdisjoint(entities):
+            picture.details[key] = answer
 
 
 def choose_decoys(rows: Sequence[ParsedRow], pictures: Mapping[int, Pictures]) -> list[Decoy]:
-    """Returns up to MAX_DECOYS decoys for each distinct picture, or none if all rows have the same
-    picture.
+    """Returns up to MAX_DECOYS decoys for each distinct picture. A decoy is a thing that the
+    picture
+    lacks: the judge should rate it 1.
 
-    The decoys of a picture do not depend on the order of the rows.
+    A decoy is a thing of another picture. So there are none if all rows have the same picture. The
+    decoys of a picture do not depend on the order of the rows.
 
     Args:
         rows: all rows.
         pictures: the opened pictures by the row's number.
     """
-    # group the rows by picture, and collect the things in each picture's references
-    rows_by_picture: dict[tuple[int, ...], list[int]] = {}
+    rows_by_picture: dict[PictureKey, list[ParsedRow]] = {}
+    first_numbers: dict[PictureKey, int] = {}  # the number of the first row with each picture
     for number, images in pictures.items():
-        key = tuple(map(id, images))
-        rows_by_picture.setdefault(key, []).append(number)
-    things_by_picture: dict[tuple[int, ...], dict[str, Mention]] = {}
-    for key, numbers in rows_by_picture.items():
-        things_by_picture[key] = _things_of_references(rows[number] for number in numbers)
+        key = _picture_key(images)
+        rows_by_picture.setdefault(key, []).append(rows[number])
+        first_numbers.setdefault(key, number)
+    things_by_picture: dict[PictureKey, dict[str, Mention]] = {}
+    for key, rows_of_picture in rows_by_picture.items():
+        things_by_picture[key] = _things_of_references(rows_of_picture)
     decoys: list[Decoy] = []
-    for key, numbers in rows_by_picture.items():
-        # names in texts about this picture: the picture may show these things
-        named: set[frozenset[str]] = set()
-        for number in numbers:
-            named |= _names_of_things(rows[number])
-        # things of other pictures, without the named things
-        other_things: dict[str, Mention] = {}
-        for other_key, things in things_by_picture.items():
-            if other_key != key:
-                other_things.update(things)
-        lacking: dict[str, Mention] = {}
-        for phrase, mention in other_things.items():
-            if lemmas_of_phrase(mention.head) not in named:
-                lacking[phrase] = mention
+    for key, rows_of_picture in rows_by_picture.items():
+        lacking = _lacking_things(key, rows_of_picture, things_by_picture)
         # all rows with this picture have the same references, so the first row is enough
-        first_row = numbers[0]
-        about = rows[first_row].sample.references
+        references = rows_of_picture[0].sample.references
         # choose at random: the first things would all come from one other picture
-        in_chance_order = sorted(lacking, key=lambda phrase: _shuffle_key(phrase, about))
+        in_chance_order = sorted(lacking, key=lambda phrase: _shuffle_key(phrase, references))
         for phrase in in_chance_order[:MAX_DECOYS]:
-            decoys.append(Decoy(first_row, phrase, lacking[phrase]))
+            decoys.append(Decoy(first_numbers[key], phrase, lacking[phrase]))
     return decoys
+
+
+def _lacking_things(
+    key: PictureKey,
+    rows: Sequence[ParsedRow],
+    things_by_picture: Mapping[PictureKey, Mapping[str, Mention]],
+) -> dict[str, Mention]:
+    """Returns the things that a picture most likely lacks, by phrase. These are things of other
+    pictures, if no text about this picture has their name.
+
+    Args:
+        key: the picture.
+        rows: all rows with the picture.
+        things_by_picture: the things in the references of each picture.
+    """
+    named: set[frozenset[str]] = set()  # the picture may show these things
+    for row in rows:
+        named |= _names_of_things(row)
+    other_things: dict[str, Mention] = {}
+    for other_key, things in things_by_picture.items():
+        if other_key != key:
+            other_things.update(things)
+    lacking: dict[str, Mention] = {}
+    for phrase, mention in other_things.items():
+        if lemmas_of_phrase(mention.head) not in named:
+            lacking[phrase] = mention
+    return lacking
+
+
+def _picture_key(images: Pictures) -> PictureKey:
+    """Returns the ids of a row's opened pictures. Rows that share picture objects have equal keys
+    (`open_row_pictures`).
+    """
+    return tuple(map(id, images))
 
 
 def decoy_question(decoy: Decoy, sheet: AnswerSheet) -> Question:
@@ -238,11 +282,11 @@ def decoy_scores(
     return scores
 
 
-def less_yes_rate(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
+def reduce_by_yes_rate(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
     """Returns a copy of the sheet with each rating reduced by the yes-rate.
 
-    An entity may become absent by this reduction. Attributes and relations of such an entity lose
-    their answers, as if the judge had not been asked.
+    A reduced rating may make an entity absent. The attributes and relations of an absent entity
+    lose their answers, as if the judge had not been asked.
 
     yes_rate: the mean rating of decoys, from 0 to 1.
     """
@@ -252,37 +296,35 @@ def less_yes_rate(sheet: AnswerSheet, yes_rate: float) -> AnswerSheet:
         rating = believed_rating(entity.rating, yes_rate)
         present = rating >= sheet.interview.presence_threshold
         entities[number] = replace(entity, rating=rating, present=present)
-    ends = ends_by_detail(sheet)
+    entities_of = entities_by_detail(sheet)
     details: dict[tuple[str | int, ...], ComponentRating] = {}
     for key, answer in sheet.details.items():
-        # a denied thing is not an entity of the completion, so it depends on no present entity
-        detail_ends = ends.get(key, ())
-        if all(entities[end].present for end in detail_ends):
+        # a denied thing is no entity of the completion, so a denial has no entities
+        if all(entities[end].present for end in entities_of.get(key, ())):
             rating = believed_rating(answer.rating, yes_rate)
             details[key] = replace(answer, rating=rating)
     return replace(sheet, entities=entities, details=details)
 
 
-def ends_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int, ...]]:
-    """Returns the entities of each attribute and relation, by the key in `AnswerSheet.details`.
-
-    An attribute has one entity, a relation has its subject and its object.
+def entities_by_detail(sheet: AnswerSheet) -> dict[tuple[str | int, ...], tuple[int, ...]]:
+    """Returns the numbers of the entities of each attribute and relation, by the key in
+    `AnswerSheet.details`. An attribute has one entity. A relation has a subject and an object.
     """
     view = sheet.interview.source
-    ends: dict[tuple[str | int, ...], tuple[int, ...]] = {}
+    entities: dict[tuple[str | int, ...], tuple[int, ...]] = {}
     for number, entity in enumerate(view.entities):
         for place in range(len(entity.attributes)):
-            ends["attribute", number, place] = (number,)
+            entities["attribute", number, place] = (number,)
     for relation in view.relations:
-        ends["relation", relation.number] = (relation.subject, relation.object)
-    return ends
+        entities["relation", relation.number] = (relation.subject, relation.object)
+    return entities
 
 
 def believed_rating(rating: float, yes_rate: float) -> float:
     """Returns the rating reduced by the yes-rate: 1 + 4 (s - y) / (1 - y), and at least 1.
 
-    Here s is the rating as a share from 0 to 1 (`span_score`), and y is the yes-rate. With y = 1
-    the result is always 1.
+    Here s is the rating as a share from 0 to 1 (`span_score`), and y is the yes-rate. With y = 0.2,
+    the rating 5 stays 5, 3.4 becomes 3, and 1.8 becomes 1. With y = 1 the result is always 1.
     """
     # avoid a division by 0
     if yes_rate >= NEARLY_ONE:
@@ -292,7 +334,9 @@ def believed_rating(rating: float, yes_rate: float) -> float:
 
 
 def _things_of_references(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
-    """Returns the things with attributes in the rows' references, by phrase: "brown dog"."""
+    """Returns the things with attributes in the rows' references, by phrase: "a brown dog" gives
+    `{"brown dog": Mention("dog", ("brown",))}`.
+    """
     things: dict[str, Mention] = {}
     for row in rows:
         for graph, _ in row.references:
@@ -305,23 +349,26 @@ def _things_of_references(rows: Iterable[ParsedRow]) -> dict[str, Mention]:
 
 
 def _is_thing(entity: Entity) -> bool:
-    """Returns whether the entity has attributes and is not the viewer or a side of the view.
+    """Returns whether the entity can be a decoy: it has attributes, and is neither the viewer nor a
+    side of the view.
 
-    With attributes ("brown dog"), another picture hardly shows the same thing by chance.
+    Another picture hardly shows a thing with the same attributes ("brown dog") by chance.
     """
     is_side = entity.is_us or entity.is_left or entity.is_right
     return bool(entity.attributes) and not is_side
 
 
 def _names_of_things(row: ParsedRow) -> set[frozenset[str]]:
-    """Returns the names of all things, also denied things, in the texts about a row's picture."""
+    """Returns the names of all things in the texts about a row's picture, with denied things. A
+    name is a set of base forms.
+    """
     graphs = [row.graph]
     # a reference's second graph has everything that the reference supports, so it has more names
     for _, supporting in row.references:
         graphs.append(supporting)
     names: set[frozenset[str]] = set()
     for graph in graphs:
-        names.update(named_in(graph))
+        names.update(entity_counts(graph))
         for denial in graph.denials:
             names.add(lemmas_of_phrase(denial.head))
     return names

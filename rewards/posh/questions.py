@@ -23,7 +23,7 @@ from spanreward.rewards.judges.question import SharedPrompt
 from spanreward.rewards.language.scene_graph import CharacterSpan
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
 from spanreward.rewards.posh.candidates import Candidate, candidate_names
-from spanreward.rewards.posh.graph_view import RelationView
+from spanreward.rewards.posh.graph_view import GraphView, RelationView
 from spanreward.rewards.posh.interview import Interview, denied_thing
 from spanreward.rewards.text.quoting import one_line
 
@@ -69,12 +69,15 @@ def names_to_ask(sheet: AnswerSheet, parts: bool) -> list[list[Candidate]]:
     return names
 
 
-def entity_named(interview: Interview, candidate: Candidate, identifier: str) -> Component:
-    """Returns the entity of a candidate as a component.
+def component_of_candidate(
+    interview: Interview, candidate: Candidate, identifier: str
+) -> Component:
+    """Returns the entity of a candidate as a component, for the question whether the target has the
+    entity.
 
     identifier: the candidate's name as the question words it.
     """
-    mention = interview.mention(candidate.entity, candidate.mention)
+    mention = interview.described_mention(candidate.entity, candidate.mention)
     spans = interview.source.entities[candidate.entity].spans
     return Component(
         "entity", (candidate.entity,), {"entity_identifier": identifier}, mention, spans
@@ -136,17 +139,8 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
     published: whether the names in the questions are worded as in published mode.
     """
     interview = sheet.interview
-    view = interview.source
     present = _present_entities(sheet)
-    # List the entities by their first appearance in a relation, then the relations of each entity.
-    # `dict.fromkeys` drops repetitions.
-    ends: list[int] = []
-    for relation in view.relations:
-        ends += [relation.subject, relation.object]
-    relations: list[RelationView] = []
-    for end in dict.fromkeys(ends):
-        relations += view.entities[end].relations
-    for relation in dict.fromkeys(relations):
+    for relation in _relations_in_published_order(interview.source):
         if relation.subject not in present or relation.object not in present:
             continue
         subject, target = interview.names_for_relation(relation, sheet.entities, published)
@@ -167,12 +161,26 @@ def _relations_to_ask(sheet: AnswerSheet, published: bool) -> Iterator[Component
         )
 
 
+def _relations_in_published_order(view: GraphView) -> list[RelationView]:
+    """Returns each relation once, in the order of the published code: first all relations of the
+    entity that appears first in a relation, then all relations of the next entity.
+    """
+    entities: list[int] = []
+    for relation in view.relations:
+        entities += [relation.subject, relation.object]
+    relations: list[RelationView] = []
+    # `dict.fromkeys` drops repetitions, and keeps the order
+    for number in dict.fromkeys(entities):
+        relations += view.entities[number].relations
+    return list(dict.fromkeys(relations))
+
+
 def _denials_to_ask(interview: Interview) -> Iterator[Component]:
     """Yields the denied things about which the judge can be asked. A thing that the target denies
     too needs no question.
     """
     for number, denial in enumerate(interview.denials):
-        if not interview.can_tell(denial):
+        if not interview.can_ask_about(denial):
             continue
         name, mention = denied_thing(denial)
         yield Component(
@@ -185,7 +193,8 @@ def _denials_to_ask(interview: Interview) -> Iterator[Component]:
 
 
 def question_text(interview: Interview, component: Component, published: bool) -> str:
-    """Returns the question without the text that the question is about.
+    """Returns the question without the text that the question is about, such as 'Does the TEXT
+    speak of "red circle"?'.
 
     Default mode shortens the names and removes quotation marks from the names. A completion could
     otherwise exceed the judge's context with a long name. A quotation mark in a name could end the
@@ -232,35 +241,56 @@ def presence_question(
     """
     if interview.pictures:
         return _picture_question(interview, component, question)
-    # the beginning that many prompts share, and the rest of this prompt
-    beginning = interview.prefix
-    rest = f"\n\n{question}"
-    # the published prompt ends with the instructions; the default prompt begins with them, so that
-    # prompts share a longer beginning
+    # The published prompt ends with the instructions. The default prompt begins with the
+    # instructions, so that prompts share a longer beginning.
     if published:
-        rest += f"\n\n{interview.wording.instructions}"
+        beginning = interview.prefix
+        rest = f"\n\n{question}\n\n{interview.wording.instructions}"
     else:
         beginning = interview.beginning
-    # convert the description's characters from places in the prefix to places in the prompt
+        rest = f"\n\n{question}"
+    return Question(
+        SharedPrompt(beginning, rest),
+        probe=_presence_probe(interview, component, shows_source),
+        description=_description_in(beginning, interview),
+        top=PUBLISHED_TOP if published else 0,
+    )
+
+
+def _description_in(beginning: str, interview: Interview) -> tuple[int, int]:
+    """Returns the characters [start, end) of the description of the target in the beginning of a
+    prompt. The description alone may be cut if the prompt is too long.
+
+    beginning: the text of the prompt before the question, which ends with the interview's prefix.
+    """
     before = len(beginning) - len(interview.prefix)
-    start, end = interview.description
-    description = (before + start, before + end)
-    # the same question as typed data, for judges that do not read prompts (`match`)
-    probe = PresenceProbe(
+    start, end = interview.description  # in the prefix
+    return before + start, before + end
+
+
+def _presence_probe(
+    interview: Interview, component: Component, shows_source: bool
+) -> PresenceProbe:
+    """Returns, as typed data, the question whether the target has the component. Judges that read
+    no prompt (`match`) need the typed data.
+
+    shows_source: whether the data includes the source text and the component's characters in the
+    source.
+    """
+    source = ""
+    places: tuple[CharacterSpan, ...] = ()
+    if shows_source:
+        source = interview.source_text
+        places = component.spans
+    return PresenceProbe(
         interview.target_text,
         component.kind,
         component.mention,
         component.words,
         component.other,
         interview.target_graph,
-        source=interview.source_text if shows_source else "",
-        places=component.spans if shows_source else (),
-    )
-    return Question(
-        SharedPrompt(beginning, rest),
-        probe=probe,
-        description=description,
-        top=PUBLISHED_TOP if published else 0,
+        source=source,
+        places=places,
     )
 
 

@@ -19,7 +19,6 @@ references' components.
 """
 
 import logging
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -37,46 +36,36 @@ from spanreward.rewards.language.coref import Coref, coref_method
 from spanreward.rewards.language.foreign import in_another_script
 from spanreward.rewards.language.parse import describe_both, reader_name
 from spanreward.rewards.language.pipeline import check_pipeline
-from spanreward.rewards.language.scene_graph import SceneGraph, pack_graph, unpack_graph
-from spanreward.rewards.language.supported_claims import vocabulary_of, without_unmet_needs
+from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.supported_claims import without_unmet_needs
 from spanreward.rewards.language.unasserted import asserted_part
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
-from spanreward.rewards.posh.components import (
-    RatedComponent,
-    best_of,
-    decided_denials,
-    rated_components,
-    spans_of,
-    surplus_entities,
-)
 from spanreward.rewards.posh.conduct import ask_all_passes
-from spanreward.rewards.posh.graph_view import GraphView, view_graph
+from spanreward.rewards.posh.graph_view import GraphView
 from spanreward.rewards.posh.interview import PRESENCE_THRESHOLD, Interview
+from spanreward.rewards.posh.known_references import KnownReferences
 from spanreward.rewards.posh.picture_evidence import (
     Pictures,
+    copy_plain_answers,
     decoy_scores,
-    less_yes_rate,
     open_row_pictures,
     picture_sheet,
-    take_plain_answers,
+    reduce_by_yes_rate,
 )
 from spanreward.rewards.posh.prompts import PromptSource, load_prompts
 from spanreward.rewards.posh.row_answers import (
     JudgedRows,
     Pair,
     ParsedRow,
-    ReferenceGraphs,
     RowAnswers,
-    note_on_cuts,
+    views_by_graph,
+    vocabularies_by_references,
 )
+from spanreward.rewards.posh.row_verdict import verdict_from_answers
 from spanreward.rewards.posh.scores import (
-    COMPONENT_KINDS,
     SCORE_NAMES,
     ScoreName,
     coarse_scores,
-    credit_of_component,
-    direction_score,
-    f1,
     penalise_scores,
     penalise_unread,
 )
@@ -84,13 +73,11 @@ from spanreward.rewards.reward.answer_cache import AnswerCache
 from spanreward.rewards.reward.plain_text_reward import PlainTextReward
 from spanreward.rewards.reward.rows import judged_beginning as judged_text
 from spanreward.rewards.text.judged_part import check_part
-from spanreward.rewards.text.quoting import Mark
 
 log = logging.getLogger(__name__)
 
 PoshEvidence = Literal["reference", "picture", "both"]
 EVIDENCE_NAMES = ("reference", "picture", "both")
-REMEMBERED_REFERENCES = 4096  # references whose graphs are kept for later calls, at most
 # measured: 0.563 and 0.559 on Scenes of levels 1 and 3, 0.61 on descriptions of 200 words
 QUESTIONS_PER_WORD = 0.56
 # prompt tokens missing in a prefix cache, on descriptions of 200 words (evidence/cost.md)
@@ -158,81 +145,101 @@ class PoshReward(PlainTextReward):
         self.prompts = load_prompts(prompts)
         self.wording = sha256(repr(self.prompts).encode()).hexdigest()[:16]  # a hash of the prompts
         self.mode = mode
+        # lines of the prompts, which are masked in a text that imitates them; () masks nothing
+        self._marks_to_mask = self.prompts.marks if mode == "default" else ()
         self.evidence = evidence
         if evidence != "reference":
-            if mode == "published":
-                raise ValueError(
-                    f"mode='published' looks a completion up in its references, got "
-                    f"evidence={evidence!r}: take mode='default'."
-                )
-            self.prompts.of_picture()
-            self.viewers = (self.judge,)  # the judges that are shown the pictures
-            self.one_of = ("image", "images")  # the dataset needs one of these columns
-            self.main_parts = (*self.main_parts, "yes_rate")
-        coref_method(coref)
+            self._prepare_for_pictures()
+        coref_method(coref)  # raises for an unknown or missing method
         check_pipeline(pipeline)
         self.pipeline = pipeline
         self.coref = coref
         self.score = score
         self.presence_threshold = presence_threshold
-        # packed graphs, least recently used first; the second is None if equal to the first
-        self._references: OrderedDict[str, tuple[bytes, bytes | None]] = OrderedDict()
+        self._known_references = KnownReferences()
         self._answers = AnswerCache()
         self._warned_of_yes = False
 
+    def _prepare_for_pictures(self) -> None:
+        """Sets what evidence "picture" and "both" need: a judge that sees pictures, a column with
+        pictures in the dataset, and the yes-rate in the log.
+
+        Raises ValueError in published mode, and for prompts without templates for pictures.
+        """
+        if self.mode == "published":
+            raise ValueError(
+                f"mode='published' looks a completion up in its references, got "
+                f"evidence={self.evidence!r}: take mode='default'."
+            )
+        self.prompts.of_picture()  # raises ValueError if there are no such templates
+        self.viewers = (self.judge,)  # the judges that are shown the pictures
+        self.one_of = ("image", "images")  # the dataset needs one of these columns
+        self.main_parts = (*self.main_parts, "yes_rate")
+
     def __getstate__(self) -> dict[str, Any]:
         # a pickle has only the configuration: the caches are large and can be filled again
-        return {**self.__dict__, "_references": OrderedDict(), "_answers": AnswerCache()}
+        emptied = {"_known_references": KnownReferences(), "_answers": AnswerCache()}
+        return {**self.__dict__, **emptied}
 
     def reader(self) -> str:
         """Returns the parser's name, see `Reward.reader`."""
         return reader_name(self.pipeline, self.coref)
 
     def cost(self, words: float, references: int) -> Cost:
-        """See `Reward.cost`. The number of questions per word is measured.
+        """Returns the questions and tokens for one completion, see `Reward.cost`. The number of
+        questions per word is measured.
 
         Questions about decoys are left out: all completions of a call share a few per picture.
         """
-        of_texts = round(QUESTIONS_PER_WORD * words * (1 + references))
+        # the completion's components are looked up in each reference, and each reference's
+        # components in the completion
+        text_questions = round(QUESTIONS_PER_WORD * words * (1 + references))
+        picture_questions = 0
         how = (
             f"{QUESTIONS_PER_WORD} per word of the completion and each reference (measured), "
             f"{words:.0f} words each"
         )
-        of_pictures = 0
         if self.evidence != "reference":
-            of_pictures = round(QUESTIONS_PER_WORD * words)
+            picture_questions = round(QUESTIONS_PER_WORD * words)
         if self.evidence == "picture":
-            of_texts -= of_pictures
+            text_questions -= picture_questions
             how += "; those of the completion are asked of the picture"
         elif self.evidence == "both":
             how += (
                 f"; and at most {QUESTIONS_PER_WORD} per word of the completion of the picture, "
                 "which is asked only for what no reference plainly has"
             )
-        questions = of_texts + of_pictures
-        # a question about a picture holds no description
-        read = of_texts * (PROMPT_WORDS + words) + of_pictures * PROMPT_WORDS
-        tokens = read / WORDS_PER_TOKEN
-        computed = questions * COMPUTED_PER_QUESTION
-        return Cost(questions, tokens, questions, False, how, computed)
+        questions = text_questions + picture_questions
+        # a prompt about a picture has no description
+        prompt_words = text_questions * (PROMPT_WORDS + words) + picture_questions * PROMPT_WORDS
+        return Cost(
+            questions=questions,
+            prompt_tokens=prompt_words / WORDS_PER_TOKEN,
+            written_tokens=questions,
+            exact=False,
+            how=how,
+            computed_tokens=questions * COMPUTED_PER_QUESTION,
+        )
 
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. Default mode lowers scores for unread text."""
+        """Returns one Verdict per sample, in order. Default mode judges only the beginning of a
+        long completion, and lowers the score for the unread rest.
+        """
         if self.mode == "published":
             return self._assess_texts(samples)
-        read = [replace(sample, completion=judged_text(sample)) for sample in samples]
+        beginnings = [replace(sample, completion=judged_text(sample)) for sample in samples]
         verdicts = []
-        for verdict, sample in zip(self._assess_texts(read), samples, strict=True):
+        for verdict, sample in zip(self._assess_texts(beginnings), samples, strict=True):
             verdicts.append(penalise_unread(verdict, sample, self.score))
         return verdicts
 
     def _assess_texts(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Judges some samples while the next are parsed. The judge stays awake throughout."""
-        parts: list[Sequence[Sample]] = [samples]
-        if len(samples) > PARSED_TOGETHER:
-            parts = [samples[:PARSED_FIRST]]
-            for start in range(PARSED_FIRST, len(samples), PARSED_TOGETHER):
-                parts.append(samples[start : start + PARSED_TOGETHER])
+        """Returns one Verdict per sample, in order.
+
+        Many samples are divided into parts: one part is parsed while the judge answers the
+        questions of the part before. `with self.judge` keeps the judge awake between the parts.
+        """
+        parts = _parts_to_parse(samples)
         judged: list[JudgedRows] = []
         self._answers.begin()  # makes the answers of earlier calls known
         with (
@@ -249,43 +256,41 @@ class PoshReward(PlainTextReward):
         return self._verdicts_on(judged)
 
     def _parse(self, samples: Sequence[Sample]) -> tuple[list[ParsedRow], str]:
-        """Returns the samples with their graphs, and the parser's name."""
-        judged = [sample for sample in samples if sample.references]
+        """Returns the samples with their graphs, and the parser's name. The name is "" if no sample
+        has a reference, because then no text is parsed.
+        """
+        samples_with_references = [sample for sample in samples if sample.references]
         references: dict[str, None] = {}  # each once, in order
-        for sample in judged:
+        completions: list[str] = []
+        for sample in samples_with_references:
             references.update(dict.fromkeys(sample.references))
-        new = [text for text in references if text not in self._references]
-        completions = [sample.completion for sample in judged if sample.completion.strip()]
+            if sample.completion.strip():
+                completions.append(sample.completion)
+        # parse the completions, and the references that no earlier call has parsed
+        new = [text for text in references if text not in self._known_references]
         texts = list(dict.fromkeys([*new, *completions]))
-        both = self._graphs(texts, set(new))
-        # unpack the known graphs of earlier calls, and pack the new graphs for later calls
-        by_reference: dict[str, ReferenceGraphs] = {}
-        for text in references:
-            if text in self._references:
-                by_reference[text] = _unpacked_graphs(*self._references[text])
-            else:
-                by_reference[text] = _graphs_of_reference(*both[text])
-                self._references[text] = _packed_graphs(*by_reference[text])
-            self._references.move_to_end(text)  # used last
-        while len(self._references) > REMEMBERED_REFERENCES:
-            self._references.popitem(last=False)  # unused for the longest time
+        graphs = self._graphs(texts, set(new))
+        graphs_of_references = self._known_references.graphs_of(references, graphs)
         rows = []
         for sample in samples:
-            graph, _ = both.get(sample.completion, (SceneGraph(), None))  # empty if not parsed
-            graphs_of_references = tuple(by_reference[text] for text in sample.references)
-            rows.append(ParsedRow(sample, graph, graphs_of_references))
-        return rows, self.reader() if judged else ""
+            graph, _ = graphs.get(sample.completion, (SceneGraph(), None))  # empty if not parsed
+            graphs_of_row = tuple(graphs_of_references[text] for text in sample.references)
+            rows.append(ParsedRow(sample, graph, graphs_of_row))
+        return rows, self.reader() if samples_with_references else ""
 
     def _graphs(
         self, texts: Sequence[str], supporting: Collection[str]
     ) -> dict[str, tuple[SceneGraph, SceneGraph | None]]:
-        """Returns the two graphs of each text, by text (`describe_both`). supporting: the texts
-        that are references, which alone may have a second graph.
+        """Returns the two graphs of each text, by text. The second graph has everything that a
+        reference supports (`ParsedRow`). The second graph is None if it equals the first graph, or
+        if the text is no reference.
+
+        supporting: the texts that are references.
         """
         if not texts:
             return {}
-        both = describe_both(texts, supporting, self.pipeline, self.coref, self.mode)
-        return dict(zip(texts, both, strict=True))
+        graphs = describe_both(texts, supporting, self.pipeline, self.coref, self.mode)
+        return dict(zip(texts, graphs, strict=True))
 
     def assess_rows(
         self, rows: Sequence[ParsedRow], parsed_by: str, cache: AnswerCache
@@ -301,36 +306,18 @@ class PoshReward(PlainTextReward):
 
         parsed_by: the parser's name.
         """
-        views = _views_by_graph(rows)
-        default = self.mode == "default"
-        vocabularies: dict[tuple[str, ...], Set[str]] = {}
-        for row in rows:
-            references = row.sample.references
-            if default and references not in vocabularies:
-                vocabularies[references] = vocabulary_of(references)
+        views = views_by_graph(rows)
         judged = JudgedRows(rows, parsed_by, verdicts={}, answers={})  # filled below
         pictures: dict[int, Pictures] = {}
         if self.evidence != "reference":
             pictures, reasons = open_row_pictures(rows)
             for number, reason in reasons.items():
                 judged.verdicts[number] = Verdict(None, Status.NOT_APPLICABLE, note=reason)
+        self._prepare_answers(judged, views)
         sheets: list[AnswerSheet] = []
-        for number, row in enumerate(rows):
-            if number in judged.verdicts:
-                continue
-            usable = self._usable_references(row, views)
-            verdict = self._verdict_without_questions(row, views, usable)
-            if verdict is not None:
-                judged.verdicts[number] = verdict
-                continue
-            # recall may find only claims with wording that the references back
-            claimed = row.graph
-            if default:
-                claimed = without_unmet_needs(row.graph, vocabularies[row.sample.references])
-            pairs = [self._pair(number, row, index, views, claimed) for index in usable]
-            for pair in pairs:
+        for answers in judged.answers.values():
+            for pair in answers.pairs:
                 sheets += pair.sheets
-            judged.answers[number] = RowAnswers(pairs)
         # ask about all rows together, so that the judge gets large batches
         if sheets:
             with self.judge:
@@ -339,9 +326,36 @@ class PoshReward(PlainTextReward):
                     self._ask_pictures(judged, views, pictures, cache)
         return judged
 
+    def _prepare_answers(self, judged: JudgedRows, views: Mapping[int, GraphView]) -> None:
+        """Puts the unanswered sheets of each row into `judged.answers`. A row that needs no
+        question gets its verdict in `judged.verdicts` instead.
+
+        views: the view of each graph, by the graph's id.
+        """
+        vocabularies: dict[tuple[str, ...], Set[str]] = {}
+        if self.mode == "default":
+            vocabularies = vocabularies_by_references(judged.rows)
+        for number, row in enumerate(judged.rows):
+            # the row has no usable picture
+            if number in judged.verdicts:
+                continue
+            usable = self._usable_references(row, views)
+            verdict = self._verdict_without_questions(row, views, usable)
+            if verdict is not None:
+                judged.verdicts[number] = verdict
+                continue
+            # The graph in which recall looks for the references' components. In default mode, it
+            # lacks claims with wording that no reference supports.
+            claimed = row.graph
+            if self.mode == "default":
+                claimed = without_unmet_needs(row.graph, vocabularies[row.sample.references])
+            pairs = [self._unanswered_pair(number, row, index, views, claimed) for index in usable]
+            judged.answers[number] = RowAnswers(pairs)
+
     def _usable_references(self, row: ParsedRow, views: Mapping[int, GraphView]) -> list[int]:
-        """Returns the indices of the row's references that name anything. The published code uses
-        all references: it gives recall or precision 1 to a text without components.
+        """Returns the indices of the row's references that name a thing ("And then?" names none).
+        In published mode, returns all indices, because the published code gives precision or recall
+        1 to a text without components.
 
         views: the view of each graph, by the graph's id.
         """
@@ -354,10 +368,10 @@ class PoshReward(PlainTextReward):
     def _verdict_without_questions(
         self, row: ParsedRow, views: Mapping[int, GraphView], usable: Sequence[int]
     ) -> Verdict | None:
-        """Returns the verdict on a row about which the judge is not asked, None for any other row.
+        """Returns the verdict on a row that needs no question, None for any other row.
 
-        The judge is not asked if no reference is usable. In default mode it is not asked either if
-        the completion names nothing. Published mode asks about such a completion.
+        A row needs no question if no reference is usable. In default mode, a completion that names
+        nothing, such as "And then?", needs no question either: its score is 0.
 
         views: the view of each graph, by the graph's id. usable: the indices of the references that
         name anything.
@@ -384,15 +398,8 @@ class PoshReward(PlainTextReward):
         for judged in parts:
             decoys += judged.decoys
         yes_rate = fmean(decoys) if decoys else None
-        if yes_rate is not None and yes_rate > MUCH_YES and not self._warned_of_yes:
-            self._warned_of_yes = True  # warn once: the log has this rate at each step
-            log.warning(
-                "%s: %r says yes to %.0f %% of the things that pictures lack, so its yes says "
-                "little, and the score hardly counts it: take a judge that sees better.",
-                self.__name__,
-                self.judge,
-                100 * yes_rate,
-            )
+        if yes_rate is not None and yes_rate > MUCH_YES:
+            self._warn_of_yes_rate(yes_rate)
         verdicts: list[Verdict] = []
         for judged in parts:
             for number, row in enumerate(judged.rows):
@@ -402,17 +409,37 @@ class PoshReward(PlainTextReward):
                 verdicts.append(replace(verdict, parsed_by=judged.parsed_by))
         return verdicts
 
+    def _warn_of_yes_rate(self, yes_rate: float) -> None:
+        """Logs a warning that the judge often says yes to absent things. Only the first call logs,
+        because the training log has the yes-rate at each step.
+        """
+        if self._warned_of_yes:
+            return
+        self._warned_of_yes = True
+        log.warning(
+            "%s: %r says yes to %.0f %% of the things that pictures lack, so its yes says "
+            "little, and the score hardly counts it: take a judge that sees better.",
+            self.__name__,
+            self.judge,
+            100 * yes_rate,
+        )
+
     def _verdict_on(self, row: ParsedRow, answers: RowAnswers, yes_rate: float | None) -> Verdict:
-        """Returns the verdict on a row with answers. yes_rate: the decoys' mean score, or None."""
+        """Returns the verdict on a row with answers, with the penalties for a judge that often says
+        yes and for filler. A row with a failed question has no score.
+
+        yes_rate: the mean rating of decoys, from 0 to 1. None without decoys.
+        """
         failure = answers.failure
         if failure is not None:
             return Verdict(None, failure.status, note=failure.message)
+        # the published code knows one reference, no picture and no filler: the reference with the
+        # best F1 gives the verdict
         if self.mode == "published":
-            # the published code takes one reference: take the verdict with the best F1
             one_by_one = [self._verdict(row.sample, RowAnswers([pair])) for pair in answers.pairs]
             return max(one_by_one, key=lambda verdict: verdict.parts["f1"])
         if answers.picture is not None and yes_rate is not None:
-            answers = replace(answers, picture=less_yes_rate(answers.picture, yes_rate))
+            answers = replace(answers, picture=reduce_by_yes_rate(answers.picture, yes_rate))
         verdict = self._verdict(row.sample, answers)
         if yes_rate is not None:
             verdict = replace(verdict, parts={**verdict.parts, "yes_rate": yes_rate})
@@ -429,14 +456,41 @@ class PoshReward(PlainTextReward):
         into `judged.answers`. Also asks about decoys, things that the pictures lack, and puts the
         ratings of the decoys into `judged.decoys`.
 
-        views: the view of each graph, by the graph's id. pictures: by the row's number.
+        Args:
+            judged: the rows after the questions about the references.
+            views: the view of each graph, by the graph's id.
+            pictures: the opened pictures of each row, by the row's number.
+            cache: known answers.
+        """
+        sheets = self._picture_sheets(judged, views, pictures)
+        for number, sheet in sheets.items():
+            judged.answers[number] = replace(judged.answers[number], picture=sheet)
+        if sheets:
+            ask_all_passes(list(sheets.values()), self.judge, self.mode, cache)
+            judged.decoys.extend(decoy_scores(judged.rows, sheets, self.judge, cache))
+
+    def _picture_sheets(
+        self,
+        judged: JudgedRows,
+        views: Mapping[int, GraphView],
+        pictures: Mapping[int, Pictures],
+    ) -> dict[int, AnswerSheet]:
+        """Returns the sheets for the questions about pictures, by the row's number. A sheet already
+        has the answers on components that a reference plainly has: the picture is not asked about
+        these components.
+
+        Args:
+            judged: the rows after the questions about the references.
+            views: the view of each graph, by the graph's id.
+            pictures: the opened pictures of each row, by the row's number.
         """
         sheets: dict[int, AnswerSheet] = {}
         for number, answers in judged.answers.items():
+            # a row with a failed question has no score, so the picture is not needed
             if answers.failure is not None:
                 continue
             row = judged.rows[number]
-            sheet = picture_sheet(
+            sheets[number] = picture_sheet(
                 number,
                 row,
                 views[id(row.graph)],
@@ -444,16 +498,11 @@ class PoshReward(PlainTextReward):
                 self.prompts.of_picture(),
                 self.presence_threshold,
             )
-            # what a reference plainly has is not asked of the picture; with evidence "picture",
-            # `answers.precision` is empty, and everything is asked
-            take_plain_answers(sheet, answers.precision)
-            sheets[number] = sheet
-            judged.answers[number] = replace(answers, picture=sheet)
-        if sheets:
-            ask_all_passes(list(sheets.values()), self.judge, self.mode, cache)
-            judged.decoys.extend(decoy_scores(judged.rows, sheets, self.judge, cache))
+            # with evidence "picture", `answers.precision` is empty, and nothing is copied
+            copy_plain_answers(sheets[number], answers.precision)
+        return sheets
 
-    def _pair(
+    def _unanswered_pair(
         self,
         number: int,
         row: ParsedRow,
@@ -461,140 +510,90 @@ class PoshReward(PlainTextReward):
         views: Mapping[int, GraphView],
         claimed: SceneGraph,
     ) -> Pair:
-        """Returns the unanswered sheets on a row's completion and its reference of this index.
+        """Returns the unanswered sheets for a row's completion and one of the row's references.
 
-        views: the view of each graph, by the graph's id. claimed: the part of the completion's
-        graph in which recall may find the reference's components.
+        Args:
+            number: the row's number.
+            row: the row.
+            index: the reference's index in the row's sample.
+            views: the view of each graph, by the graph's id.
+            claimed: the part of the completion's graph in which recall may find the reference's
+                components.
         """
-        completion, reference = row.sample.completion, row.sample.references[index]
-        graph_for_recall, graph_for_precision = row.references[index]
-        asserted_text = completion
-        marks: tuple[Mark, ...] = ()
+        recall = self._recall_sheet(number, row, index, views, claimed)
+        precision = None
+        if self.evidence != "picture":
+            precision = self._precision_sheet(number, row, index, views)
+        return Pair(index, precision, recall)
+
+    def _recall_sheet(
+        self,
+        number: int,
+        row: ParsedRow,
+        index: int,
+        views: Mapping[int, GraphView],
+        claimed: SceneGraph,
+    ) -> AnswerSheet:
+        """Returns an empty sheet for the questions whether the completion has the components of a
+        reference.
+
+        number: the row's number. index: the reference's index in the row's sample. views: the view
+        of each graph, by the graph's id. claimed: the part of the completion's graph in which
+        recall may find the reference's components.
+        """
+        asking, _ = row.references[index]  # the graph with the components in question
+        target_text = row.sample.completion
         if self.mode == "default":
-            asserted_text = asserted_part(completion, row.graph)
-            marks = self.prompts.marks
-        # recall looks the reference's components up in the completion
-        recall = Interview(
+            target_text = asserted_part(target_text, row.graph)
+        interview = Interview(
             sample=number,
-            source=views[id(graph_for_recall)],
-            source_text=reference,
-            target_text=asserted_text,
+            source=views[id(asking)],
+            source_text=row.sample.references[index],
+            target_text=target_text,
             target_graph=claimed,
             wording=self.prompts.recall,
             presence_threshold=self.presence_threshold,
-            marks=marks,
+            marks=self._marks_to_mask,
         )
-        if self.evidence == "picture":
-            return Pair(index, None, AnswerSheet(recall))
-        # precision looks the completion's components up in the reference
-        precision = Interview(
+        return AnswerSheet(interview)
+
+    def _precision_sheet(
+        self, number: int, row: ParsedRow, index: int, views: Mapping[int, GraphView]
+    ) -> AnswerSheet:
+        """Returns an empty sheet for the questions whether a reference has the components of the
+        completion.
+
+        number: the row's number. index: the reference's index in the row's sample. views: the view
+        of each graph, by the graph's id.
+        """
+        _, supporting = row.references[index]  # the graph of all that the reference supports
+        interview = Interview(
             sample=number,
             source=views[id(row.graph)],
-            source_text=completion,
-            target_text=reference,
-            target_graph=graph_for_precision,
+            source_text=row.sample.completion,
+            target_text=row.sample.references[index],
+            target_graph=supporting,
             wording=self.prompts.precision,
             presence_threshold=self.presence_threshold,
             denials=row.graph.denials,
-            marks=marks,
+            marks=self._marks_to_mask,
         )
-        return Pair(index, AnswerSheet(precision), AnswerSheet(recall))
+        return AnswerSheet(interview)
 
     def _verdict(self, sample: Sample, answers: RowAnswers) -> Verdict:
         """Returns the verdict on a sample from the answers of its references and its picture."""
-        pairs = answers.pairs
-        default = self.mode == "default"
-        of_references = answers.precision
-        # rate the completion's components, without surplus mentions
-        groups = [of_references]
-        if answers.picture is not None:
-            groups.append([answers.picture])
-        versions: list[list[RatedComponent]] = []
-        for sheets in groups:
-            too_often = surplus_entities(sheets) if default and sheets else frozenset()
-            versions += [rated_components(sheet, too_often, reaching=default) for sheet in sheets]
-        of_completion = best_of(versions)
-        of_completion += decided_denials(of_references, answers.picture)
-        counted = [component for component in of_completion if component.counts]
-        precision = _mean_score(counted)
-        # rate the references' components
-        sides = [rated_components(pair.recall) for pair in pairs]
-        recalls = [_mean_score(side) for side in sides]
-        # recall is that of the reference with the best F1
-        best = max(range(len(pairs)), key=lambda number: f1(precision, recalls[number]))
-        index = pairs[best].reference
-        of_reference = sides[best]
-        recall = recalls[best]
-        parts = coarse_scores(precision, recall)
-        parts |= _means_by_kind("precision", counted)
-        parts |= _means_by_kind("recall", of_reference)
-        sizes = (len(counted), len(of_reference))
-        # only components with a question and a weight in the mean have a credit
-        credits: list[float] = []
-        for component in of_completion:
-            added = 0.0
-            if component.asked and component.counts:
-                added = credit_of_component(component.rating, precision, recall, *sizes, self.score)
-            credits.append(added)
-        # missed components have no words in the completion, so their credit is 0
-        missed = spans_of(of_reference, [0.0] * len(of_reference), sample.references[index])
-        return Verdict(
-            score=parts[self.score],
-            parts=parts,
-            spans=spans_of(of_completion, credits, sample.completion),
-            missed=tuple(span for span in missed if span.score < 1.0),
-            reference=index,
-            note=note_on_cuts(sample, pairs),
-        )
+        return verdict_from_answers(sample, answers, self.score, self.mode)
 
 
-def _views_by_graph(rows: Sequence[ParsedRow]) -> dict[int, GraphView]:
-    """Returns the view of each graph in the rows that asks questions, by the graph's id. Equal
-    texts share one graph, so they share one view.
+def _parts_to_parse(samples: Sequence[Sample]) -> list[Sequence[Sample]]:
+    """Returns the samples in parts: one part for few samples, otherwise a small first part and
+    parts of PARSED_TOGETHER samples.
+
+    The first part is small, because the judge is idle while the first part is parsed.
     """
-    views: dict[int, GraphView] = {}
-    for row in rows:
-        asking = [graph for graph, _ in row.references]
-        for graph in (row.graph, *asking):
-            if id(graph) not in views:
-                views[id(graph)] = view_graph(graph)
-    return views
-
-
-def _graphs_of_reference(graph: SceneGraph, supporting: SceneGraph | None) -> ReferenceGraphs:
-    """Returns a reference's two graphs (see ReferenceGraphs) from those of `describe_both`."""
-    # the first graph only asks questions, so it needs no `hanging`
-    asking = replace(graph, hanging=[])
-    if supporting is None:
-        return asking, asking
-    return asking, supporting
-
-
-def _packed_graphs(graph: SceneGraph, supporting: SceneGraph) -> tuple[bytes, bytes | None]:
-    """Returns a reference's graphs packed, with None for a second graph that equals the first."""
-    if supporting is graph:
-        return pack_graph(graph), None
-    return pack_graph(graph), pack_graph(supporting)
-
-
-def _unpacked_graphs(stored: bytes, supporting: bytes | None) -> ReferenceGraphs:
-    """Returns the graphs that `_packed_graphs` packed."""
-    graph = unpack_graph(stored)
-    if supporting is None:
-        return graph, graph
-    return graph, unpack_graph(supporting)
-
-
-def _mean_score(side: Sequence[RatedComponent]) -> float:
-    """Returns precision or recall: the mean rating / 5 of the components."""
-    return direction_score([component.rating for component in side])
-
-
-def _means_by_kind(direction: str, side: Sequence[RatedComponent]) -> dict[str, float]:
-    """Returns mean rating / 5 of each kind with components, such as {"precision_entity": 0.8}."""
-    means = {}
-    for kind in COMPONENT_KINDS:
-        ratings = [component.rating for component in side if component.kind == kind]
-        if ratings:
-            means[f"{direction}_{kind}"] = direction_score(ratings)
-    return means
+    if len(samples) <= PARSED_TOGETHER:
+        return [samples]
+    parts = [samples[:PARSED_FIRST]]
+    for start in range(PARSED_FIRST, len(samples), PARSED_TOGETHER):
+        parts.append(samples[start : start + PARSED_TOGETHER])
+    return parts

@@ -1,12 +1,14 @@
 """The judge's answers about the rows of a batch, before they become verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from spanreward.rewards.base.verdict import Sample, Verdict
 from spanreward.rewards.judges.judge import Failure
 from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.supported_claims import vocabulary_of
 from spanreward.rewards.posh.answer_sheet import AnswerSheet
+from spanreward.rewards.posh.graph_view import GraphView, view_graph
 
 # Two graphs of a reference. The first has the components that recall asks about. The second has
 # everything that the reference supports, see `ParsedRow`.
@@ -102,25 +104,77 @@ class JudgedRows:
 
 
 def note_on_cuts(sample: Sample, pairs: Sequence[Pair]) -> str:
-    """Returns the note on unread text of the completion and references, "" for no unread text."""
-    cut_of_completion = 0
-    cuts_of_references: list[int] = []
+    """Returns the note on text that the judge did not read, "" if the judge read everything.
+
+    For example "the judge read 900 of 1,000 characters of the completion".
+
+    pairs: the answers on the completion and each of its references.
+    """
+    cut_of_completion = max(map(_cut_of_completion, pairs), default=0)
+    notes = [_note_on_cut("the completion", sample.completion, cut_of_completion)]
     for pair in pairs:
-        cut_of_completion = max(cut_of_completion, pair.recall.cut_of(source=False))
-        cut = pair.recall.cut_of(source=True)
-        if pair.precision is not None:
-            cut_of_completion = max(cut_of_completion, pair.precision.cut_of(source=True))
-            cut = max(cut, pair.precision.cut_of(source=False))
-        cuts_of_references.append(cut)
-    texts = [("the completion", sample.completion, cut_of_completion)]
-    for pair, cut in zip(pairs, cuts_of_references, strict=True):
         name = "the reference"
         if len(sample.references) > 1:
             name = f"reference {pair.reference + 1}"
-        texts.append((name, sample.references[pair.reference], cut))
-    notes = []
-    for name, text, cut in texts:
-        if cut:
-            read = len(text) - cut
-            notes.append(f"the judge read {read:,} of {len(text):,} characters of {name}")
-    return "; ".join(notes)
+        text = sample.references[pair.reference]
+        notes.append(_note_on_cut(name, text, _cut_of_reference(pair)))
+    return "; ".join(filter(None, notes))
+
+
+def _cut_of_completion(pair: Pair) -> int:
+    """Returns how many characters of the completion the judge did not read."""
+    # recall looks components up in the completion, precision may show the completion too
+    cut = pair.recall.cut_of(source=False)
+    if pair.precision is not None:
+        cut = max(cut, pair.precision.cut_of(source=True))
+    return cut
+
+
+def _cut_of_reference(pair: Pair) -> int:
+    """Returns how many characters of the reference the judge did not read."""
+    cut = pair.recall.cut_of(source=True)
+    if pair.precision is not None:
+        cut = max(cut, pair.precision.cut_of(source=False))
+    return cut
+
+
+def _note_on_cut(name: str, text: str, cut: int) -> str:
+    """Returns the note on one text, "" if the judge read the whole text.
+
+    name: such as "reference 2". cut: how many characters the judge did not read.
+    """
+    if not cut:
+        return ""
+    read = len(text) - cut
+    return f"the judge read {read:,} of {len(text):,} characters of {name}"
+
+
+def vocabularies_by_references(
+    rows: Sequence[ParsedRow],
+) -> dict[tuple[str, ...], Set[str]]:
+    """Returns the vocabulary of each row's references (`vocabulary_of`), by the references. Rows of
+    a group have the same references, and share one vocabulary.
+    """
+    vocabularies: dict[tuple[str, ...], Set[str]] = {}
+    for row in rows:
+        references = row.sample.references
+        if references not in vocabularies:
+            vocabularies[references] = vocabulary_of(references)
+    return vocabularies
+
+
+def views_by_graph(rows: Sequence[ParsedRow]) -> dict[int, GraphView]:
+    """Returns the views of the graphs whose components the judge is asked about, by the graph's id.
+
+    These are the completion's graph and the first graph of each reference. Equal texts share one
+    graph, and so one view.
+    """
+    views: dict[int, GraphView] = {}
+    for row in rows:
+        graphs = [row.graph]
+        for graph, _ in row.references:
+            graphs.append(graph)
+        for graph in graphs:
+            if id(graph) not in views:
+                views[id(graph)] = view_graph(graph)
+    return views

@@ -68,11 +68,15 @@ def credit_of_component(
         reference_components: the number m of the reference's components.
         score: the score whose derivative is wanted, one of SCORE_NAMES.
 
-    Suppose a fraction x of the component is stated once more. With s = rating / 5, precision
-    becomes (n P + x s) / (n + x). The derivative of precision at x = 0 is (s - P) / n. Recall gains
-    (s - 1/5) / m, because an unstated component has rating 1. The chain rule over F1 = 2 P R / (P +
-    R) gives
-        credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
+    Derivation, with s = rating / 5:
+
+    - Suppose the completion has a further component of weight x and the same rating. Precision, a
+      mean over n components, becomes (n P + x s) / (n + x). Its derivative at x = 0 is (s - P) / n.
+    - An unstated component has rating 1 in recall, and a stated one s. So recall, a mean over m
+      components, has the derivative (s - 1/5) / m.
+    - The chain rule over F1 = 2 P R / (P + R) gives
+          credit = 2 R^2 / (P + R)^2 * (s - P) / n + 2 P^2 / (P + R)^2 * (s - 1/5) / m
+
     For score "precision" the credit is (s - P) / n. For score "recall" the credit is 0.
     """
     # the derivatives of precision and recall with respect to x
@@ -146,24 +150,29 @@ def penalise_unread(verdict: Verdict, sample: Sample, score: str) -> Verdict:
     total = len(sample.completion)
     if total <= read:
         return verdict
+    # a failed or empty verdict has no precision to lower
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
-    recall = verdict.parts["recall"]
     precision = verdict.parts["precision"] * read / total
-    parts = {**verdict.parts, **coarse_scores(precision, recall)}
-    # The span gets a new component number. Otherwise other words would share the span's credit.
-    components = [span.component for span in verdict.spans]
-    unread = Span(
-        start=read,
-        end=total,
-        score=0.0,
-        credit=parts[score] - verdict.score,
-        kind="unread",
-        note=f"not judged: past {read} characters",
-        component=max(components, default=-1) + 1,
-    )
+    parts = {**verdict.parts, **coarse_scores(precision, verdict.parts["recall"])}
+    unread = _unread_span(verdict, read, total, credit=parts[score] - verdict.score)
     note = f"only the first {read:,} of {total:,} characters of the completion are judged"
     if verdict.note:
         note = f"{note}; {verdict.note}"
     spans = (*verdict.spans, unread)
     return replace(verdict, score=parts[score], parts=parts, spans=spans, note=note)
+
+
+def _unread_span(verdict: Verdict, read: int, total: int, credit: float) -> Span:
+    """Returns the span of a completion's characters [read, total), which were not judged."""
+    # The span gets a new component number. Otherwise other words would share the span's credit.
+    components = [span.component for span in verdict.spans]
+    return Span(
+        start=read,
+        end=total,
+        score=0.0,
+        credit=credit,
+        kind="unread",
+        note=f"not judged: past {read} characters",
+        component=max(components, default=-1) + 1,
+    )

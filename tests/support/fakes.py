@@ -19,11 +19,12 @@ class FakeJudge(Judge):
 
     def __init__(
         self,
-        rate: Callable[[str], Rating] | None = None,
+        rate: Callable[[str], Rating | Failure] | None = None,
         fails: Callable[[str], bool] = lambda prompt: False,
     ) -> None:
         self.answer = rate or hashed_rating
         self.fails = fails
+        self.questions: list[Question] = []  # of all calls for ratings
         self.rated: list[list[str]] = []
         self.written: list[list[str]] = []
 
@@ -31,6 +32,7 @@ class FakeJudge(Judge):
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         prompts = [prompt_of(question) for question in questions]
+        self.questions += questions
         self.rated.append(prompts)
         late = Failure(Status.TIMEOUT, "too late")
         return [late if self.fails(prompt) else self.answer(prompt) for prompt in prompts]

@@ -65,8 +65,10 @@ class Piece:
 def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
     """Returns the pieces of an answer. A piece without words is left out.
 
+    "It is red, not blue." gives the pieces "it is red" and "not blue".
+
     answer: plain text (`plain_answer`). harmless: words that do not count as a denial in this
-    answer, such as the words of the question. Two denials affirm: "without doubt".
+    answer, such as the words of the question.
     """
     pieces = []
     for tokens in _cut_into_pieces(_with_plain_not(answer)):
@@ -74,29 +76,35 @@ def pieces_of(answer: str, harmless: Collection[str]) -> list[Piece]:
         words = _without_articles(unmarked)
         if not words:
             continue
-        # A new item begins behind each "and" or "or". Articles and punctuation are in no item.
-        starts = {word.start for word in words}
-        items: list[list[str]] = [[]]
-        for token in tokens:
-            if token.text in _JOINING_WORDS:
-                items.append([])
-            elif token.start in starts:
-                items[-1].append(token.text)
-        # "not without doubt" has three denials, an odd number, so the piece is denied.
         texts = [word.text for word in words]
-        denials = 0
-        for text in texts:
-            if _is_denying(text) and text not in harmless:
-                denials += 1
+        denials = [text for text in texts if _is_denying(text) and text not in harmless]
         piece = Piece(
             start=unmarked[0].start,
             end=unmarked[-1].end,
             words=texts,
-            items=items,
-            denied=denials % 2 == 1,
+            items=_items_of_piece(tokens, words),
+            # Two denials cancel each other: "not without a lamp" affirms. So an odd number denies:
+            # "not without doubt" has three ("not", "without", "doubt").
+            denied=len(denials) % 2 == 1,
         )
         pieces.append(piece)
     return pieces
+
+
+def _items_of_piece(tokens: Sequence[Token], words: Sequence[Token]) -> list[list[str]]:
+    """Returns the words of a piece divided at "and", "or" and the like: `[["not", "cup"], ["dog"]]`
+    for "not a cup or a dog". Two such words in a row give an empty item.
+
+    tokens: all tokens of the piece. words: the tokens without articles and punctuation.
+    """
+    word_starts = {word.start for word in words}
+    items: list[list[str]] = [[]]
+    for token in tokens:
+        if token.text in _JOINING_WORDS:
+            items.append([])
+        elif token.start in word_starts:
+            items[-1].append(token.text)
+    return items
 
 
 def asserted_pieces(pieces: Sequence[Piece]) -> list[Piece]:
@@ -150,9 +158,11 @@ def _padded_not(match: re.Match[str]) -> str:
 
 
 def _cut_into_pieces(answer: str) -> list[list[Token]]:
-    """Returns the tokens of each piece. A piece may be empty."""
+    """Returns the tokens of each piece: the words of "red" and "blue" for "red, but blue". A piece
+    may be empty.
+    """
     pieces: list[list[Token]] = [[]]
-    end = 0
+    end = 0  # of the token before
     for token in read_tokens(answer):
         on_new_line = "\n" in answer[end : token.start]
         end = token.end
@@ -169,7 +179,9 @@ def _cut_into_pieces(answer: str) -> list[list[Token]]:
 
 
 def _ends_piece(answer: str, mark: Token) -> bool:
-    """Returns whether a mark of the answer ends a piece."""
+    """Returns whether a mark of the answer ends a piece: the full stop of "red. No." does, and the
+    full stop of "3.5" does not.
+    """
     before = answer[max(mark.start - 1, 0) : mark.start]
     behind = answer[mark.end : mark.end + 1]
     if mark.text[0] == ".":

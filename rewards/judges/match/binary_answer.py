@@ -51,29 +51,30 @@ def binary_answer(question: str, pieces: Sequence[Piece]) -> tuple[str, str]:
 
     pieces: the pieces of the answer (`pieces_of`).
     """
-    # The answer is open: "or not", "I am not sure".
+    # An answer such as "or not" or "I am not sure" leaves the question open.
     for piece in pieces:
         if piece.words[0] == "or" or _has_word_of(EVASIVE_WORDS, piece):
             return "", "it does not commit itself"
-    # The answer has no "yes" or "no", but one claim: "There is a lamp", "the lamp is not red".
     signs = [piece for piece in pieces if _has_word_of(YES_WORDS | DENYING_WORDS, piece)]
     claims = _answers_by_claims(question, pieces)
-    says_word = bool(signs) and _has_word_of(YES_WORDS | SAYING_NO, signs[0])
-    is_open = any(_has_word_of(OPEN_WORDS, piece) for piece in pieces)
-    if not says_word and len(claims) == 1 and not is_open:
-        return claims.pop(), ""
+    # If the first sign is not "yes" or "no", a single claim is the answer: "There is a lamp".
+    has_yes_or_no = bool(signs) and _has_word_of(YES_WORDS | SAYING_NO, signs[0])
+    if len(claims) == 1 and not has_yes_or_no:
+        is_open = any(_has_word_of(OPEN_WORDS, piece) for piece in pieces)
+        if not is_open:
+            return claims.pop(), ""
     if not signs:
         return "", "it does not commit itself"
-    # The first sign has both words: "yes and no".
     first = signs[0]
+    # refuse a first sign with both words: "yes and no"
     says_no = _has_word_of(NO_WORDS, first)
     if says_no and _has_word_of(YES_WORDS, first):
         return "", "it must say yes or no, not both"
-    # The first sign denies without one of the NO_WORDS: "I doubt it".
+    # refuse a first sign that denies by another word than "no" or "not": "I doubt it"
     if first.denied and not says_no:
         return "", "it denies or doubts what it says"
     word = "no" if first.denied else "yes"
-    # A later piece contradicts: "Yes, it is red. No, it is blue."
+    # refuse an answer with a later piece that contradicts: "Yes, it is red. No, it is blue."
     is_taken_back = any(_says_otherwise(piece, word) for piece in signs[1:])
     if claims - {word} or is_taken_back:
         return "", "it must say yes or no, not both"
@@ -105,15 +106,15 @@ def _answers_by_claims(question: str, pieces: Sequence[Piece]) -> set[str]:
     """Returns which answers the pieces give in the question's own words: a subset of {"yes", "no"}.
 
     A claim such as "the lamp is red" gives "yes" to "Is the lamp red?", and a denial gives "no". A
-    piece without a verb gives no answer, unless the question has its main verb later
-    (_AUXILIARY_VERBS).
+    piece without a verb, such as "red lamp", gives no answer. To a question such as "Does the man
+    run?", a piece that repeats all of its words has the verb "run".
     """
     words = tokens_of(question)
     question_words = _content_words(words)
     if not question_words:
         return set()
     asks_existence = _EXPLETIVE in words[:3]  # "Is there a lamp?"
-    # "Does the man run?": a claim repeats the verb "run" with the question's words
+    # "Does the man run?" begins with an auxiliary verb, so its main verb is one of its other words
     has_inner_verb = bool(words) and words[0] in _AUXILIARY_VERBS
     claims: set[str] = set()
     for piece in pieces:

@@ -90,33 +90,34 @@ class MatchJudge(Judge):
         """Returns one rating per question with a PresenceProbe or an AnswerProbe, and NO_PROSE for
         every other question.
         """
-        # the probes of the two kinds, by the question's index
-        presence_probes: dict[int, PresenceProbe] = {}
-        answer_probes: dict[int, AnswerProbe] = {}
+        levels = self._levels_by_question(questions)
+        # Make one Rating per level. A Rating is immutable, so many questions can share an object.
+        rating_by_level = {level: rating_of(level, scale) for level in set(levels.values())}
+        ratings: list[Rating | Failure] = []
+        for number in range(len(questions)):
+            if number in levels:
+                ratings.append(rating_by_level[levels[number]])
+            else:
+                ratings.append(NO_PROSE)
+        return ratings
+
+    def _levels_by_question(self, questions: Sequence[Question]) -> dict[int, float]:
+        """Returns the mean rating of each question that this judge can answer, by the question's
+        index.
+        """
+        presence_probes: dict[int, PresenceProbe] = {}  # by the question's index
+        levels: dict[int, float] = {}
         for number, question in enumerate(questions):
             if isinstance(question.probe, PresenceProbe):
                 presence_probes[number] = question.probe
             elif isinstance(question.probe, AnswerProbe):
-                answer_probes[number] = question.probe
-        level_by_question: dict[int, float] = {}
+                levels[number], _ = rate_answer(question.probe)
+        # together, so that all texts are parsed in one call
         with self.usage.clock("seconds"):
             probes = list(presence_probes.values())
-            levels = self.levels(probes, self._indexes_of(probes))
-            for number, level in zip(presence_probes, levels, strict=True):
-                level_by_question[number] = level
-        for number, probe in answer_probes.items():
-            level_by_question[number], _ = rate_answer(probe)
-        # Make one Rating per level. A Rating is immutable, so many questions can share an object.
-        distinct_levels = set(level_by_question.values())
-        rating_by_level = {level: rating_of(level, scale) for level in distinct_levels}
-        ratings: list[Rating | Failure] = []
-        for number in range(len(questions)):
-            if number in level_by_question:
-                level = level_by_question[number]
-                ratings.append(rating_by_level[level])
-            else:
-                ratings.append(NO_PROSE)
-        return ratings
+            levels_of_probes = self.levels(probes, self._indexes_of(probes))
+        levels.update(zip(presence_probes, levels_of_probes, strict=True))
+        return levels
 
     def levels(self, probes: Sequence[PresenceProbe], indexes: Sequence[TextIndex]) -> list[float]:
         """Returns a number from 1 to 5 per probe (`TextIndex.rating`).
@@ -138,30 +139,34 @@ class MatchJudge(Judge):
         """Returns for each probe the index of its text. Texts without a graph are parsed together,
         in one call.
         """
+        index_by_text = self._indexes_of_unparsed(probes)
         # Limit the memory. A graph that comes back later gets a new index.
         if len(self._index_by_graph_id) > REMEMBERED_GRAPHS:
             self._index_by_graph_id = {}
-        unparsed: dict[str, None] = {}  # texts without a graph, each once
-        for probe in probes:
-            if probe.graph is None:
-                unparsed[probe.text] = None
-                continue
-            graph_id = id(probe.graph)
-            if graph_id not in self._index_by_graph_id:
-                self._index_by_graph_id[graph_id] = TextIndex(probe.graph)
-        index_by_text: dict[str, TextIndex] = {}
-        if unparsed:
-            texts = list(unparsed)
-            graphs = scene_graphs(texts, self.pipeline, self.coref)
-            for text, graph in zip(texts, graphs, strict=True):
-                index_by_text[text] = TextIndex(graph)
         indexes = []
         for probe in probes:
             if probe.graph is None:
                 indexes.append(index_by_text[probe.text])
-            else:
-                indexes.append(self._index_by_graph_id[id(probe.graph)])
+                continue
+            graph_id = id(probe.graph)
+            if graph_id not in self._index_by_graph_id:
+                self._index_by_graph_id[graph_id] = TextIndex(probe.graph)
+            indexes.append(self._index_by_graph_id[graph_id])
         return indexes
+
+    def _indexes_of_unparsed(self, probes: Sequence[PresenceProbe]) -> dict[str, TextIndex]:
+        """Returns the index of each text whose probe has no graph, by text. Each text is parsed
+        once.
+        """
+        unparsed: dict[str, None] = {}  # each once, in order
+        for probe in probes:
+            if probe.graph is None:
+                unparsed[probe.text] = None
+        if not unparsed:
+            return {}
+        texts = list(unparsed)
+        graphs = scene_graphs(texts, self.pipeline, self.coref)
+        return {text: TextIndex(graph) for text, graph in zip(texts, graphs, strict=True)}
 
 
 def write_answer(probe: Any) -> str | Failure:

@@ -94,10 +94,12 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     # asked: the answer is a question; but "?" alone may be right, for example about a sign
     if candidate.rstrip().endswith("?") and words != ["?"]:
         return 1.0, "it asks"
-    # yes/no: the most frequent reference is "yes" or "no"
-    question = set(tokens_of(probe.question))
+    # A word of the question or of a reference does not count as a denial: "far" ("far from red") in
+    # an answer to "How far is it?". But "no" and "not" of a reference always deny.
+    question_words = set(tokens_of(probe.question))
     reference_words = set(chain.from_iterable(references))
-    pieces = pieces_of(candidate, question | (reference_words - NO_WORDS))
+    pieces = pieces_of(candidate, question_words | (reference_words - NO_WORDS))
+    # yes/no: the most frequent reference is "yes" or "no"
     counts = Counter(map(normalise_answer, people))
     most_frequent = counts.most_common(1)[0][0]
     if most_frequent in ("yes", "no"):
@@ -105,12 +107,49 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
         return _rate_binary(answer, reason, counts)
     # letters: the references are letters or lists of letters
     is_new = words not in references
-    rated = _rate_letters(candidate, people, is_new)
+    rated = _rate_letters(candidate, people, reference_words, is_new)
     if rated is not None:
         return rated
+    return _rate_by_words(words, references, pieces, probe.question)
+
+
+def _rate_letters(
+    candidate: str, people: Sequence[str], reference_words: AbstractSet[str], is_new: bool
+) -> tuple[float, str] | None:
+    """Applies the rule "letters". Returns the rating and its reason, or None if the rule does not
+    apply.
+
+    Args:
+        candidate: the answer.
+        people: the references as written.
+        reference_words: the words of all references.
+        is_new: whether no reference has the same words as the candidate.
+    """
+    rated = _rate_letter_list(candidate, people, is_new)
+    if rated is not None:
+        return rated
+    # the references are single letters, and the answer names several letters to be sure of one
     only_letters = all(map(is_letter, reference_words))
     if is_new and only_letters and len(letters_of(candidate)) > 1:
         return 1.0, "it names several letters"
+    return None
+
+
+def _rate_by_words(
+    words: Sequence[str],
+    references: Sequence[Sequence[str]],
+    pieces: Sequence[Piece],
+    question: str,
+) -> tuple[float, str]:
+    """Applies the rules "equality", "none" and "share", in this order. Returns the rating and its
+    reason.
+
+    Args:
+        words: the words of the answer.
+        references: the words of each reference.
+        pieces: the pieces of the answer.
+        question: the question as written.
+    """
     # equality: the answer has the same base forms of words as a reference
     frequencies = Counter(tuple(map(lemma_of_word, reference)) for reference in references)
     most = max(frequencies.values())
@@ -121,10 +160,11 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
     reference_lemmas = set(chain.from_iterable(frequencies))
     only_numbers = not any(map(has_letters, reference_lemmas))
     zeros = frequencies[("0",)]
-    if only_numbers and zeros and denies_all(pieces, probe.question):
+    if only_numbers and zeros and denies_all(pieces, question):
         return _rate_by_frequency(3.0, zeros, most)
     # share: how many words the answer and a reference share
-    question_lemmas = set(map(lemma_of_word, question - UNCOUNTED_WORDS)) - reference_lemmas
+    question_words = set(tokens_of(question)) - UNCOUNTED_WORDS
+    question_lemmas = set(map(lemma_of_word, question_words)) - reference_lemmas
     items: list[list[str]] = []
     for piece in asserted_pieces(pieces):
         for item in filter(None, piece.items):
@@ -141,9 +181,12 @@ def _rate_by_share(
     """Returns the rating (1 to 3) of an answer by the words that it shares with a reference, and
     the reason.
 
-    Two shares are taken: of the answer's words that a reference has, and of the words of the best
-    reference that the answer has. The smaller share decides: from 2/3 on it gives 3, from 1/2 on 2,
-    and below 1/2 1. If another reference is more than twice as frequent, 3 becomes 2.
+    Precision is the share of the compared words that a reference has. Recall is the share of the
+    best reference's words that the answer has. The smaller of the two decides:
+
+    - at least 2/3: rating 3, or 2 if another reference is more than twice as frequent
+    - at least 1/2: rating 2
+    - less: rating 1
 
     Args:
         words: the words of the answer.
@@ -154,7 +197,8 @@ def _rate_by_share(
     """
     reference_lemmas = set(chain.from_iterable(frequencies))
     content = [word for word in chain.from_iterable(items) if word]
-    # Only a part of prose is compared.
+    # An answer with many words, or with a word of the question, is prose. Only a part of prose is
+    # compared.
     has_question_word = not question_lemmas.isdisjoint(map(lemma_of_word, words))
     compared = content
     if has_question_word or len(content) > MAX_LIST_WORDS:
@@ -169,8 +213,7 @@ def _rate_by_share(
         rating = 3.0 if share >= 2 / 3 else 2.0
         most = max(frequencies.values())
         return _rate_by_frequency(rating, frequencies[best], most, share)
-    # The reason is about the smaller share: a word that no reference has, or how much of the
-    # reference the answer has.
+    # the reason for the rating 1 is a share below one half
     if precision < 1 / 2:
         unshared = set(compared).difference(reference_lemmas)
         example = next(word for word in words if lemma_of_word(word) in unshared)
@@ -178,12 +221,17 @@ def _rate_by_share(
     return 1.0, f"it has {recall:.0%} of a reference answer"
 
 
-def _rate_letters(candidate: str, people: Sequence[str], is_new: bool) -> tuple[float, str] | None:
-    """Applies the part of the rule "letters" about lists of letters. Returns the rating and its
-    reason, or None if the rule does not apply.
+def _rate_letter_list(
+    candidate: str, people: Sequence[str], is_new: bool
+) -> tuple[float, str] | None:
+    """Rates an answer if most references are lists of letters, such as "A, C". Returns the rating
+    and its reason.
 
-    candidate: the answer. people: the references as written. is_new: whether the candidate's words
-    are no reference.
+    Returns None, so that another rule rates the answer, if at most half of the references are
+    lists, or if the answer equals a reference that is no list.
+
+    candidate: the answer. people: the references as written. is_new: whether no reference has the
+    same words as the candidate.
     """
     # "B, A" equals "A, B", unless the references show that the order matters
     read_list = letters_in_order if people_order_letters(people) else letters_listed
@@ -210,8 +258,14 @@ def _counting_lemmas(
 ) -> list[str]:
     """Returns the base form of each word that counts, and "" for each word that does not count.
 
-    words: the words of one item. only_numbers: whether all references are numbers. Then only
-    numbers and signs count.
+    With the reference "red", the words of "it is red kites" give `["", "", "red", "kite"]`. The
+    reference's words always count. Function words and words of the question do not count otherwise.
+
+    Args:
+        words: the words of one item.
+        reference_lemmas: base forms of the words of all references.
+        question_lemmas: base forms of the question's words.
+        only_numbers: whether all references are numbers. Then only numbers and signs count.
     """
     counting = []
     for word in words:
@@ -230,10 +284,11 @@ def _best_reference(
     content: Sequence[str],
     frequencies: Mapping[tuple[str, ...], int],
 ) -> tuple[tuple[str, ...], float]:
-    """Returns the reference with the largest share of its words in the answer, and this share.
+    """Returns the reference with the largest share of its words in the answer, and this share. For
+    the answer "red kite" and the references "red" and "red dog", these are "red" and 1.
 
     Among equal shares, the most frequent reference is returned. If another reference is more than
-    twice as frequent, a reference counts only if the answer has all its words.
+    twice as frequent, a reference counts only if the answer has all words of the reference.
 
     content: base forms of the answer's words that count. frequencies: how often each reference is
     given.
@@ -241,10 +296,7 @@ def _best_reference(
     most = max(frequencies.values())
     recalls: dict[tuple[str, ...], float] = {}
     for reference, frequency in frequencies.items():
-        recall = 0.0
-        if not contradicts_reference(content, reference):
-            common = Counter(content) & Counter(reference)
-            recall = common.total() / max(len(reference), 1)
+        recall = _recall_of_reference(content, reference)
         # Otherwise an answer with one word of a rare reference could get a high rating.
         if recall == 1 or 2 * frequency >= most:
             recalls[reference] = recall
@@ -252,6 +304,19 @@ def _best_reference(
     best_ones = [reference for reference in recalls if recalls[reference] == largest]
     best = max(best_ones, key=frequencies.__getitem__)
     return best, largest
+
+
+def _recall_of_reference(content: Sequence[str], reference: Sequence[str]) -> float:
+    """Returns the share of a reference's words that the answer has: 1/2 for the answer "red" and
+    the reference "red dog". The share is 0 if the answer contradicts the reference.
+
+    content: base forms of the answer's words that count. reference: base forms of the reference's
+    words.
+    """
+    if contradicts_reference(content, reference):
+        return 0.0
+    common = Counter(content) & Counter(reference)  # a repeated word is shared as often as in both
+    return common.total() / max(len(reference), 1)
 
 
 def is_letter(word: str) -> bool:
@@ -277,13 +342,13 @@ def contradicts_reference(content: Sequence[str], reference: Sequence[str]) -> b
     numbers = [word for word in reference if is_exact(word)]  # numbers, signs and formulas
     if not numbers:
         return False
-    # The answer lacks a number of the reference. If the answer has another number, the answer
-    # contradicts. Otherwise the answer only says less.
+    # An answer that lacks a number of the reference "5 km" contradicts if it has another number
+    # ("6 km"). The answer "far" only says less.
     answer_words = set(content)
     if not answer_words.issuperset(numbers):
         other_words = [word for word in content if word not in numbers]
         return any(map(is_exact, other_words))
-    # The reference has only numbers. The order of the numbers may matter: "2 1" contradicts "1 2".
+    # if the reference has only numbers, their order may matter: "2 1" contradicts "1 2"
     if len(numbers) == len(reference):
         answer_numbers = [word for word in content if word in numbers]
         has_same_numbers = Counter(answer_numbers) == Counter(numbers)
@@ -353,10 +418,11 @@ def answering_words(
 ) -> list[str]:
     """Returns the words of prose that are compared with the references.
 
-    The compared words come from items with a word of a reference, and from short items in the same
-    row. Each word of a reference may have one explaining word in its item ("dark" in "dark red"),
-    which is left out. A row is a part of the prose: a long item without a word of a reference ends
-    the row.
+    A row is a part of the prose, a run of items. A long item without a word of a reference ends the
+    row. The words of a row are compared if one of them is a word of a reference.
+
+    Of an item with words of a reference, each of these words may have one explaining word ("dark"
+    in "dark red"). The explaining words are left out, and any further words are compared.
 
     items: the result of `_counting_lemmas` for each item, with "" for words that do not count.
     """
@@ -368,9 +434,10 @@ def answering_words(
         is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
         if shared or is_short_answer:
             # leave out one explaining word for each shared word
-            rows[-1] += shared + unshared[len(shared) :]
+            not_explaining = unshared[len(shared) :]
+            rows[-1] += shared + not_explaining
         elif unshared:
-            rows.append([])
+            rows.append([])  # a long item ends the row
     # Rows without a word of a reference are no part of the answer.
     answering: list[str] = []
     for row in rows:
@@ -385,8 +452,11 @@ def _rate_by_frequency(
     """Returns a rating and its reason: `rating`, or 2 if another reference is more than twice as
     frequent.
 
-    frequency: how often the reference is given that the answer matches. most: how often the most
-    frequent reference is given. share: how much of the reference the answer matches, 0 to 1.
+    Args:
+        rating: the rating by words alone.
+        frequency: how many people gave the reference that the answer matches.
+        most: how many people gave the most frequent reference.
+        share: how much of the reference the answer matches, 0 to 1.
     """
     if 2 * frequency < most:
         return 2.0, "few reference answers say so"

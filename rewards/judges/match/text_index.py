@@ -4,14 +4,14 @@ The ratings are 5, 4, 3, 2, 1.05 and 1. match_judge.py explains them.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache
 from itertools import chain
 
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.language import words as word_lists
 from spanreward.rewards.language.lemmas import is_plural, lemmas_of_phrase, nouns_of_adjective
-from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.scene_graph import Entity, SceneGraph
 
 # the ratings (match_judge.py explains them)
 EXACT_RATING = 5.0
@@ -91,31 +91,54 @@ class TextIndex:
 
     def __init__(self, graph: SceneGraph) -> None:
         self.graph = graph
-        names: list[set[frozenset[str]]] = []
+        # by entity: its attributes, whether it is plural, the nouns of its names, whether it is a
+        # place
         self.attributes: list[list[frozenset[str]]] = []
         self.plural: list[bool] = []
         self.nouns: list[frozenset[str]] = []
         self.is_place: list[bool] = []
-        self.does: list[list[frozenset[str]]] = []
-        self.undergoes: list[list[frozenset[str]]] = []
-        self.linked: list[set[int]] = []
-        for entity in graph.entities:
-            # the heads of all mentions of the entity: "a man", "the player"
-            heads = (entity.head, *entity.heads)
-            of_entity = set(map(lemmas_of_phrase, heads))
-            names.append(of_entity)
-            attributes = list(map(lemmas_of_phrase, entity.attributes))
-            self.attributes.append(attributes)
-            self.plural.append(any(map(is_plural, heads)))
-            self.nouns.append(frozenset().union(*of_entity) - PLACE_LEMMAS)
-            self.is_place.append(any(name <= PLACE_LEMMAS for name in of_entity))
-            self.does.append([])
-            self.undergoes.append([])
-            self.linked.append(set())
-        # Add each relation. "A group of men holds flags" is a relation of the group and also a
-        # relation of the men.
+        names = [self._add_entity(entity) for entity in graph.entities]
+        count = len(graph.entities)
+        # by entity: the relations of which it is the subject and the object, and the related
+        # entities
+        self.does: list[list[frozenset[str]]] = [[] for _ in range(count)]
+        self.undergoes: list[list[frozenset[str]]] = [[] for _ in range(count)]
+        self.linked: list[set[int]] = [set() for _ in range(count)]
+        # by subject and object: the relations between them
         self.relations: dict[tuple[int, int], list[frozenset[str]]] = defaultdict(list)
-        meant = self._entities_meant(graph, names)
+        self._add_relations(graph, self._entities_meant(graph, names))
+        # the maps by which a question finds an entity (see `_add_names`)
+        self.named: dict[frozenset[str], list[int]] = defaultdict(list)
+        self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
+        self.partial: dict[str, set[int]] = defaultdict(set)
+        for number, names_of_entity in enumerate(names):
+            self._add_names(number, names_of_entity)
+        # `words` are all words of the graph. The text's other words are left out, because questions
+        # are only about things, attributes and relations. `attached` are the words that the parser
+        # connected to a thing.
+        details = list(chain(*self.attributes, *self.does))
+        self.attached = frozenset().union(*details) - PLACE_PREPOSITIONS
+        self.words = frozenset().union(*details, *self.named)
+        self._resolved: dict[Mention, tuple[float, list[int]]] = {}
+
+    def _add_entity(self, entity: Entity) -> set[frozenset[str]]:
+        """Adds the next entity to `attributes`, `plural`, `nouns` and `is_place`, and returns its
+        heads as sets of base forms: {{"man"}, {"player"}} for "a man ... the player".
+        """
+        heads = (entity.head, *entity.heads)
+        names = set(map(lemmas_of_phrase, heads))
+        self.attributes.append(list(map(lemmas_of_phrase, entity.attributes)))
+        self.plural.append(any(map(is_plural, heads)))
+        self.nouns.append(frozenset().union(*names) - PLACE_LEMMAS)
+        self.is_place.append(any(name <= PLACE_LEMMAS for name in names))
+        return names
+
+    def _add_relations(self, graph: SceneGraph, meant: Sequence[int]) -> None:
+        """Adds all relations. "A group of men holds flags" gives a relation of the group and a
+        relation of the men.
+
+        meant: for each entity, the entity that it stands for (`_entities_meant`).
+        """
         for relation in graph.relations:
             words = lemmas_of_phrase(relation.relation)
             pair = (relation.subject, relation.object)
@@ -123,18 +146,6 @@ class TextIndex:
             self._add_relation(*pair, words)
             if meant_pair != pair:
                 self._add_relation(*meant_pair, words)
-        # Add each entity by its names and attributes.
-        self.named: dict[frozenset[str], list[int]] = defaultdict(list)
-        self.placed: dict[frozenset[str], list[int]] = defaultdict(list)
-        self.partial: dict[str, set[int]] = defaultdict(set)
-        for number, of_entity in enumerate(names):
-            self._add_names(number, of_entity)
-        # Collect the words of the graph. The text's other words are left out, because questions are
-        # only about things, attributes and relations.
-        details = list(chain(*self.attributes, *self.does))
-        self.attached = frozenset().union(*details) - PLACE_PREPOSITIONS
-        self.words = frozenset().union(*details, *self.named)
-        self._resolved: dict[Mention, tuple[float, list[int]]] = {}
 
     def _entities_meant(self, graph: SceneGraph, names: Sequence[set[frozenset[str]]]) -> list[int]:
         """Returns for each entity the entity that it stands for: "men" for the group in "a group of
@@ -146,20 +157,24 @@ class TextIndex:
         meant = list(range(len(names)))
         for relation in graph.relations:
             group = relation.subject
-            object_ = relation.object
-            if lemmas_of_phrase(relation.relation) != OF_LEMMA:
-                continue
-            if not all(name <= LIGHT_HEADS for name in names[group]):
-                continue
-            meant[group] = object_
-            # In "a large group of men", the men get the attributes "large" and "group".
-            attributes = [*self.attributes[object_], *names[group]]
-            attributes += self.attributes[group]
-            if any(name & PAIR_LEMMAS for name in names[group]):
-                attributes.append(TWO_LEMMA)
-            # remove repeats, whose number could double with each group of a group
-            self.attributes[object_] = list(dict.fromkeys(attributes))
+            is_of = lemmas_of_phrase(relation.relation) == OF_LEMMA
+            is_light = all(name <= LIGHT_HEADS for name in names[group])
+            if is_of and is_light:
+                meant[group] = relation.object
+                self._copy_attributes(group, relation.object, names[group])
         return meant
+
+    def _copy_attributes(self, group: int, member: int, names: set[frozenset[str]]) -> None:
+        """Gives the attributes and names of a group to what the group consists of: in "a large
+        group of men", the men get the attributes "large" and "group".
+
+        group, member: the numbers of the two entities. names: the heads of the group.
+        """
+        attributes = [*self.attributes[member], *names, *self.attributes[group]]
+        if any(name & PAIR_LEMMAS for name in names):
+            attributes.append(TWO_LEMMA)
+        # remove repeats, whose number could double with each group of a group
+        self.attributes[member] = list(dict.fromkeys(attributes))
 
     def _add_relation(self, subject: int, object_: int, words: frozenset[str]) -> None:
         """Adds a relation to `relations`, `does`, `undergoes` and `linked`."""
@@ -187,7 +202,7 @@ class TextIndex:
                 nouns.update(attribute)
                 for word in attribute:
                     nouns.update(nouns_of_adjective(word))
-            # "left" of "the left corner"
+            # "left" of "the left corner". The "left" of "the left" is a name, and `named` has it.
             elif attribute <= PLACE_LEMMAS and attribute not in names:
                 self.placed[attribute].append(number)
         for noun in nouns:
@@ -249,43 +264,53 @@ class TextIndex:
         return all(self._has_link(number, link) for link in mention.links)
 
     def _places_of_owners(self, mention: Mention) -> list[int]:
-        """Returns the places of the things to which the mentioned place belongs: the top left
-        corner of the box for "the top edge of the box".
+        """Returns other places of the things to which the mentioned place belongs.
+
+        For "the top edge of the box" in a question, this finds the box's top left corner in the
+        text. The result holds entity numbers.
         """
-        near: set[int] = set()
+        linked: set[int] = set()
         for link in mention.links:
+            # In "the box has an edge", the place is the object. Its link to the box is a reversed
+            # one.
             if link.reverse:
                 _, owners = self.resolve(link.other)
                 for owner in owners:
-                    near |= self.linked[owner]
-        return [number for number in near if self.is_place[number]]
+                    linked |= self.linked[owner]
+        return [number for number in linked if self.is_place[number]]
 
     def _most_alike(self, numbers: list[int], mention: Mention) -> list[int]:
         """Returns the entities that share most details and ties with the mention, to choose among
         several things with one name.
 
-        Details and ties are attributes and relations of the mentioned thing that need not be true
-        of the entity. numbers: the entities to choose from.
+        numbers: the entities to choose from.
         """
         if len(numbers) < 2:
             return numbers
-        details = [lemmas_of_phrase(words) for words in mention.details]
-        shared: dict[int, int] = {}
-        for number in numbers:
-            count = 0
-            for words in details:
-                if self._detail_rating(number, words) > LOOSE_RATING:
-                    count += 1
-            for link in mention.ties:
-                if self._has_link(number, link):
-                    count += 1
-            shared[number] = count
+        shared = {number: self._count_of_shared(number, mention) for number in numbers}
         most = max(shared.values())
         return [number for number in numbers if shared[number] == most]
 
+    def _count_of_shared(self, number: int, mention: Mention) -> int:
+        """Returns how many details and ties of the mention the entity has.
+
+        Details (attributes) and ties (relations) help to choose between several entities of one
+        name: for "the man in the red hat", the man with a red hat. An entity without them is still
+        a possible answer.
+        """
+        count = 0
+        for words in mention.details:
+            if self._detail_rating(number, lemmas_of_phrase(words)) > LOOSE_RATING:
+                count += 1
+        for link in mention.ties:
+            if self._has_link(number, link):
+                count += 1
+        return count
+
     def _entities_of_name(self, mention: Mention) -> tuple[float, list[int]]:
-        """Returns a rating and the entities with the mention's name. If no entity has the name,
-        other ways to say the name are tried, the surest first.
+        """Returns the rating of the question whether the text has a thing with the mention's name,
+        and the entities with the name. If no entity has the name, other ways to say the name are
+        tried, the surest first.
         """
         name = lemmas_of_phrase(mention.head)
         if name in self.named:
@@ -300,62 +325,76 @@ class TextIndex:
                 return REWORDED_RATING, self.named[joined]
         # "group" for "men": any plural may be a group
         if name <= QUANTITY_LEMMAS and any(self.plural):
-            plurals = []
-            for number, is_plural_entity in enumerate(self.plural):
-                if is_plural_entity:
-                    plurals.append(number)
+            plurals = [number for number, is_many in enumerate(self.plural) if is_many]
             return REWORDED_RATING, plurals
-        # "top" for "box": every thing has such parts, even if the text does not name them
+        # A question about "the top", and the text names no place at all, only "a box": every thing
+        # has a top.
         if name <= PART_LEMMAS and not any(self.is_place):
             return REWORDED_RATING, list(range(len(self.plural)))
+        # A question about "the corner", and the text names no corner: no other noun means a corner.
         if name <= PLACE_LEMMAS:
             return ABSENT_RATING, []
-        # "coffee" for "coffee cup": the things that all words of the name describe
-        described = []
-        for word in name:
-            described.append(self.partial.get(word, set()))
-        whole = set.intersection(*described)
-        rating = REWORDED_RATING if whole or name <= self.words else ABSENT_RATING
-        return rating, sorted(whole)
+        return self._entities_described_by(name)
+
+    def _entities_described_by(self, name: frozenset[str]) -> tuple[float, list[int]]:
+        """Returns a rating and the entities that all words of a name describe: the coffee cup for
+        the name "coffee". A text that has all words of the name somewhere is rated as high, but
+        gives no entity.
+        """
+        described = [self.partial.get(word, set()) for word in name]
+        entities = set.intersection(*described)
+        rating = ABSENT_RATING
+        if entities or name <= self.words:
+            rating = REWORDED_RATING
+        return rating, sorted(entities)
 
     def _detail_rating(self, number: int, words: frozenset[str]) -> float:
-        """Returns a rating: whether the entity has this attribute, or is the subject of this
-        relation.
+        """Returns the rating of the question whether the entity has this attribute, or is the
+        subject of this relation.
+
+        number: the entity's number. words: the base forms of the attribute or relation.
         """
         details = (*self.attributes[number], *self.does[number])
         ratings = [agreement_of_words(words, detail) for detail in details]
         best = max(ratings, default=WRONG_RATING)
         if best > LOOSE_RATING:
             return best
-        # "is there" is true of every thing that the text names, and "several" of every plural.
+        # a posture, such as "stands" or "is there", is true of every thing that the text names
         if words <= POSTURE_LEMMAS:
             return REWORDED_RATING
+        # "several" is true of every plural
         if words <= VAGUE_ATTRIBUTES and self.plural[number]:
             return REWORDED_RATING
-        # The text may say the words in several places: attributes and relations of the thing, and
-        # names of linked things.
+        # Look for each word in all that the text says of the thing: its attributes and relations,
+        # and the names of linked things. "grass" is in "a field of grass". An adjective is also
+        # there if
+        # its noun is: "snowy" for "snow covered".
         nouns = [self.nouns[neighbour] for neighbour in self.linked[number]]
         context = frozenset().union(*details, *nouns)
         for word in words:
             if word not in context and context.isdisjoint(nouns_of_adjective(word)):
                 return self._rating_of_missing(words)
-        return REWORDED_RATING  # "snowy" for a "snow covered" thing, "grass" for a field of grass
+        return REWORDED_RATING
 
     def _rating_of_missing(self, words: frozenset[str]) -> float:
-        """Returns the rating of an attribute or relation that no entity in question has:
-        LOOSE_RATING if the text has the words and the parser linked the words to no thing.
+        """Returns the rating of an attribute or relation that no entity in question has.
+
+        - LOOSE_RATING if the text has the words, and the parser linked them to no thing.
+        - WRONG_RATING for a word of CHECKABLE_ATTRIBUTES, such as a colour: a text says "red" or
+          does not.
+        - ABSENT_RATING for any other words, because the text may express them by other words.
         """
         if words <= self.words and words.isdisjoint(self.attached):
             return LOOSE_RATING
         if words.isdisjoint(CHECKABLE_ATTRIBUTES):
-            return ABSENT_RATING  # the text may have other words for the same
+            return ABSENT_RATING
         return WRONG_RATING
 
     def _has_link(self, number: int, link: Link) -> bool:
         """Returns whether the text gives the entity this link: the dog of "a dog on a sofa" has
         `Link("on", Mention("sofa"))`.
 
-        A link is a relation to another thing. By its links a mention says which of several dogs is
+        A link is a relation to another thing. A mention has links to say which of several dogs is
         meant.
         """
         relation = lemmas_of_phrase(link.relation)
@@ -388,43 +427,62 @@ class TextIndex:
         subjects, objects: entities, at least one each. words: the relation.
         """
         all_objects = set(objects)
-        near: dict[int, set[int]] = {}  # by subject, the objects with any relation to the subject
+        related: dict[int, set[int]] = {}  # by subject, the objects with any relation to it
         for subject in subjects:
-            near[subject] = all_objects & {subject, *self.linked[subject]}
+            related[subject] = all_objects & {subject, *self.linked[subject]}
         best = WRONG_RATING
-        for subject, neighbours in near.items():
-            for neighbour in neighbours:
-                rating = self._pair_rating(subject, neighbour, words)
-                best = max(best, rating)
+        for subject, related_objects in related.items():
+            for object_ in related_objects:
+                best = max(best, self._pair_rating(subject, object_, words))
         if best > LOOSE_RATING:
             return best
-        # If the text relates every pair, then each time in another way.
-        if all(neighbours == all_objects for neighbours in near.values()):
+        # If the text relates every pair, it relates each of them in another way than the question.
+        if all(related_objects == all_objects for related_objects in related.values()):
             return best
-        # The text does not relate some pair. If the text lacks words of the relation, the text may
-        # state the relation in other words.
+        # Here the text does not relate some pair. If the text lacks words of the relation, it may
+        # state the relation in other words, which the parser did not connect to the pair.
         needed = words - POSTURE_LEMMAS - PLACE_PREPOSITIONS - WITHIN_LEMMAS
         if not needed <= self.words:
             return max(best, ABSENT_RATING)
-        # The text has the words. If subject and object of an unrelated pair do not have this
-        # relation to other things, the parser may have lost the relation.
-        free: set[int] = set()
-        for number in all_objects:
-            if not _is_said(words, self.undergoes[number]):
-                free.add(number)
-        for subject, neighbours in near.items():
-            if free - neighbours and not _is_said(words, self.does[subject]):
-                return max(best, LOOSE_RATING)
+        # If the text has the words, the parser may have lost the relation.
+        if self._may_be_lost(related, all_objects, words):
+            return max(best, LOOSE_RATING)
         return best
 
+    def _may_be_lost(
+        self,
+        related: Mapping[int, set[int]],
+        objects: AbstractSet[int],
+        words: frozenset[str],
+    ) -> bool:
+        """Returns whether the parser may have lost a relation between a subject and an object: the
+        text does not relate the two, and neither has this relation to another thing.
+
+        Args:
+            related: for each subject, the objects with any relation to the subject.
+            objects: all objects.
+            words: the relation.
+        """
+        free_objects: set[int] = set()
+        for number in objects:
+            if not _has_relation(words, self.undergoes[number]):
+                free_objects.add(number)
+        for subject, related_objects in related.items():
+            unrelated = free_objects - related_objects
+            if unrelated and not _has_relation(words, self.does[subject]):
+                return True
+        return False
+
     def _pair_rating(self, subject: int, object_: int, words: frozenset[str]) -> float:
-        """Returns a rating: whether a relation holds from the subject to the object. Subject and
-        object may be the same entity.
+        """Returns the rating of the question whether a relation holds from the subject to the
+        object. Subject and object may be the same entity.
 
         words: the base forms of the relation, such as {"next", "to"}.
         """
+        # One entity of the text may be both, if the text has one noun where the question has two:
+        # the question's "cup of coffee" is the text's "coffee cup", and "the top of the box" is "a
+        # box".
         if subject == object_ and (subject, object_) not in self.relations:
-            # "cup of coffee" for "coffee cup", "top of the box" for "box"
             if words <= OF_LEMMA | PART_OF_LEMMAS | WITHIN_LEMMAS | HAVE_LEMMAS:
                 return REWORDED_RATING
             return ABSENT_RATING
@@ -437,7 +495,7 @@ class TextIndex:
         return max(ratings, default=WRONG_RATING)
 
 
-def _is_said(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
+def _has_relation(words: frozenset[str], relations: Iterable[frozenset[str]]) -> bool:
     """Returns whether one of the relations agrees with the words, literally or in other words."""
     return any(agreement_of_words(words, relation) > LOOSE_RATING for relation in relations)
 
@@ -451,6 +509,7 @@ def agreement_of_words(words: frozenset[str], relation: frozenset[str]) -> float
     under" gives 1. Attributes are compared in the same way.
 
     words: the base forms of the question's words. relation: the base forms of the text's words.
+    The text may have further words: "sits" agrees with "sits beside".
     """
     if words <= relation:
         return EXACT_RATING

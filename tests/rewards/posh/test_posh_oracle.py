@@ -56,21 +56,12 @@ def interviews_of(pair: dict) -> list[Interview]:
     said_graph = SceneGraph.from_dict(pair["generation_graph"])
     wanted_graph = SceneGraph.from_dict(pair["reference_graph"])
     threshold = float(pair["presence_threshold"])
-    one = Interview(
-        *(0, view_graph(said_graph), said, wanted, wanted_graph, prompts.precision, threshold)
-    )
-    other = Interview(
-        *(0, view_graph(wanted_graph), wanted, said, said_graph, prompts.recall, threshold)
-    )
-    return [one, other]
-
-
-def name_of(pair: dict) -> str:
-    return f"{pair['id']}-{pair['presence_threshold']}"
-
-
-def entries_of(pair: dict, direction: str) -> list[dict]:
-    return [entry for entry in pair["granular"] if entry["direction"] == direction]
+    precision, recall = prompts.precision, prompts.recall
+    said_view, wanted_view = view_graph(said_graph), view_graph(wanted_graph)
+    return [
+        Interview(0, said_view, said, wanted, wanted_graph, precision, threshold),
+        Interview(0, wanted_view, wanted, said, said_graph, recall, threshold),
+    ]
 
 
 def shortened(prompt: str) -> str:
@@ -82,7 +73,7 @@ def test_the_oracle_is_complete() -> None:
     assert len(scored_pairs()) - len(OWN) == 15 + 12 + 15
 
 
-@pytest.mark.parametrize("pair", scored_pairs(), ids=name_of)
+@pytest.mark.parametrize("pair", scored_pairs(), ids=lambda pair: pair["id"])
 def test_published_questions_and_scores(pair: Any) -> None:
     judge = FakeJudge()
     sheets = [AnswerSheet(interview) for interview in interviews_of(pair)]
@@ -97,7 +88,8 @@ def test_published_questions_and_scores(pair: Any) -> None:
             dummy = shortened(f"{interview.prefix}\n\n{DUMMY}\n\n{interview.wording.instructions}")
             wanted = [sha for sha in pair["prompt_sha256"][direction] if sha != dummy]
             assert [shortened(prompt) for prompt in prompts] == wanted
-        expected = [entry for entry in entries_of(pair, direction) if entry["counted"]]
+        entries = [entry for entry in pair["granular"] if entry["direction"] == direction]
+        expected = [entry for entry in entries if entry["counted"]]
         got = rated_components(sheet)
         ratings = [component.rating for component in got]
         assert ratings == pytest.approx([entry["score"] for entry in expected], abs=1e-9)

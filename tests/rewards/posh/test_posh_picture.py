@@ -20,14 +20,15 @@ Answer: TypeAlias = Rating | Failure
 
 class SeeingJudge(Judge):
     """Answers questions about texts as `match` does. A picture shows the things in `shown`, by
-    head, each with its attributes, and every relation between them.
+    head, each with its attributes, and every relation between them. What a picture lacks gets the
+    rating `no`.
     """
 
     name = "seeing"
     sees_pictures = True
 
-    def __init__(self, shown: dict[str, set[str]]) -> None:
-        self.shown, self.reader, self.fails = shown, MatchJudge(), False
+    def __init__(self, shown: dict[str, set[str]], no: float = 1.0) -> None:
+        self.shown, self.no, self.reader, self.fails = shown, no, MatchJudge(), False
         self.seen: list[PictureProbe] = []
 
     def rate_each(self, questions: Sequence[Question], scale: Sequence[str]) -> list[Answer]:
@@ -43,7 +44,7 @@ class SeeingJudge(Judge):
             is_there = probe.words in self.shown.get(probe.mention.head, set())
         if probe.other is not None:
             is_there = is_there and probe.other.head in self.shown
-        return rating_of(5.0 if is_there else 1.0, scale)
+        return rating_of(5.0 if is_there else self.no, scale)
 
 
 SHOWN = {"kite": {"red"}, "house": {"white"}, "dog": {"brown"}, "tree": set[str]()}
@@ -80,6 +81,7 @@ def test_a_true_detail_that_no_reference_has_is_right_by_the_picture() -> None:
         verdict, _ = verdict_on(TRUE_DETAIL, evidence)
         assert set(scores_by_words(verdict, TRUE_DETAIL).values()) == {1.0}
         assert verdict.parts["precision"] == 1.0
+        assert "yes_rate" not in verdict.parts  # one picture alone has no decoys
         assert verdict.parts["recall"] == by_reference.parts["recall"]
 
 
@@ -120,12 +122,6 @@ def test_two_references_and_a_picture() -> None:
     assert found == {("entity", "tree"), ("relation", "dog")}
 
 
-def test_of_a_second_thing_all_is_asked() -> None:
-    verdict, seen = verdict_on(WHITE, "both", {**SHOWN, "kite": {"red", "white"}})
-    assert set(scores_by_words(verdict, WHITE).values()) == {1.0}
-    assert ("attribute", "white") in {(probe.kind, probe.words) for probe in seen}
-
-
 @pytest.mark.parametrize("evidence", ["reference", "both"])
 def test_the_same_thing_said_again_is_no_second_one(evidence: PoshEvidence) -> None:
     """A picture does not count things, and the second mention says nothing new."""
@@ -135,7 +131,10 @@ def test_the_same_thing_said_again_is_no_second_one(evidence: PoshEvidence) -> N
 
 
 COMPLETIONS = [
-    *(TRUE_DETAIL, f"{WHITE} A kite.", "A kite", "The kite is not red. The man wears no hat."),
+    TRUE_DETAIL,
+    f"{WHITE} A kite.",
+    "A kite",
+    "The kite is not red. The man wears no hat.",
     "A red kite. A red kite. A red kite.",
     "A blue kite is above a white house. There is no dog.",
     "Two dogs play near three trees. There is no house and no cat.",
@@ -158,8 +157,8 @@ def test_a_denial_of_what_the_picture_does_not_show_is_right_and_earns_nothing()
     without, _ = verdict_on(REFERENCE, "picture")
     verdict, seen = verdict_on(f"{REFERENCE} There is no plate.", "picture")
     assert ("denied", "plate") in {(probe.kind, probe.mention.head) for probe in seen}
-    (denial,) = (span for span in verdict.spans if span.kind == "denial" and "plate" in span.note)
-    assert (denial.score, denial.credit) == (1.0, 0.0)
+    denials = [span for span in verdict.spans if span.kind == "denial"]
+    assert {(span.score, span.credit) for span in denials} == {(1.0, 0.0)}
     assert verdict.parts["precision"] == without.parts["precision"]
 
 
@@ -229,20 +228,6 @@ def test_the_question_shows_a_phrase_and_never_the_text() -> None:
 # Decoys: how much a judge's yes is worth.
 
 
-class YesJudge(SeeingJudge):
-    """Gives this rating to all that it is asked of pictures, and to what is there a 5."""
-
-    def __init__(self, shown: dict[str, set[str]], yes: float) -> None:
-        super().__init__(shown)
-        self.yes = yes
-
-    def _look(self, probe: PictureProbe, scale: Sequence[str]) -> Answer:
-        rating = super()._look(probe, scale)
-        if isinstance(rating, Rating) and rating.mean < self.yes:
-            return rating_of(self.yes, scale)
-        return rating
-
-
 OTHER_PICTURE = Image.new("RGB", (8, 8), "blue")
 OTHER_REFERENCE = "A wooden boat with a torn sail is on a grey river near a stone bridge."
 
@@ -267,15 +252,15 @@ def test_a_judge_that_always_says_yes_gives_no_signal_and_is_named(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     samples = two_groups([TRUE_DETAIL, "A cat.", "A blue cow is under a tall tower."])
-    reward = PoshReward(YesJudge({}, 5.0), evidence="picture", score="precision")
+    reward = PoshReward(SeeingJudge({}, 5.0), evidence="picture", score="precision")
     assert len({verdict.score for verdict in reward.assess(samples)}) == 1
     assert "yes to 100 %" in caplog.text
 
 
 def test_the_yes_rate_is_taken_off_and_a_sure_yes_stays() -> None:
     right, less = (
-        PoshReward(YesJudge(SHOWN, yes), evidence="picture").assess(two_groups([CAT]))[0]
-        for yes in (1.0, 4.0)
+        PoshReward(SeeingJudge(SHOWN, no), evidence="picture").assess(two_groups([CAT]))[0]
+        for no in (1.0, 4.0)
     )
     # of five decoys, the kite gets a 5
     assert (right.parts["yes_rate"], less.parts["yes_rate"]) == (0.2, pytest.approx(0.8))
@@ -287,14 +272,9 @@ def test_all_rows_of_a_call_lose_the_same() -> None:
     """Also where a call is parsed in several parts: a group may stand in two of them."""
     *of_first, of_second = two_groups([TRUE_DETAIL] * 40)
     samples = [*of_first[:6], of_second, *of_first[6:]]
-    verdicts = PoshReward(YesJudge(SHOWN, 3.0), evidence="picture").assess(samples)
+    verdicts = PoshReward(SeeingJudge(SHOWN, 3.0), evidence="picture").assess(samples)
     assert len({verdict.parts["yes_rate"] for verdict in verdicts}) == 1
     assert len({verdict.score for verdict in (*verdicts[:6], *verdicts[7:])}) == 1
-
-
-def test_one_picture_alone_has_no_decoys() -> None:
-    verdict, _ = verdict_on(TRUE_DETAIL, "picture")
-    assert "yes_rate" not in verdict.parts
 
 
 @pytest.mark.parametrize(
@@ -313,7 +293,4 @@ def test_what_the_evidences_cost() -> None:
     assert [cost.written_tokens for cost in costs] == [168, 168, 224]
     by_reference, by_picture, by_both = (cost.prompt_tokens for cost in costs)
     assert by_picture < by_reference < by_both  # a question about a picture holds no description
-    of_reference, of_picture, of_both = (cost.how for cost in costs)
-    assert "of the picture" not in of_reference
-    assert "of the picture" in of_picture
-    assert "no reference plainly" in of_both
+    assert len({cost.how for cost in costs}) == 3

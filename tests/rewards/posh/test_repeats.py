@@ -65,10 +65,12 @@ CORNERS = "A red circle in the top left corner. A red circle in the bottom right
         ("A star. A star.", ["A star.", "A star. A star."], "11"),
         ("A star. A star.", ["A star.", "Stars."], "11"),
         ("A star. A star.", ["A star.", "A star. A cat."], "10"),
+        ("A star. A star. A cat.", ["A star.", "A cat."], "101"),
     ],
 )
 def test_the_surplus_is_wrong(completion: str, references: list[str], right: str) -> None:
     assert scores(completion, *references) == right
+    assert scores(completion, *reversed(references)) == right
 
 
 def test_a_relation_to_a_surplus_thing_falls_with_it() -> None:
@@ -76,10 +78,6 @@ def test_a_relation_to_a_surplus_thing_falls_with_it() -> None:
     verdict = judged(text, "A cat sits on a box. A dog.", judge=yes())
     wrong = sorted(span.text(text) for span in verdict.spans if span.score == 0)
     assert wrong == ["box", "sits on a box"]
-
-
-def test_a_reference_said_again_is_perfect() -> None:
-    assert judged(CORNERS, CORNERS).score == 1.0
 
 
 @pytest.mark.parametrize(
@@ -104,15 +102,6 @@ def test_under_a_name_the_reference_lacks_only_what_says_nothing_new_is_surplus(
 def test_published_mode_counts_as_published(text: str) -> None:
     verdict = judged(text, "A star.", judge=yes(), mode="published")
     assert (verdict.parts["precision"], {span.score for span in verdict.spans}) == (1.0, {1.0})
-    assert judged(text, "A star.", judge=yes()).parts["precision"] < 1
-
-
-def test_the_order_of_the_references_changes_nothing() -> None:
-    forward, backward = (
-        judged("A star. A star. A cat.", *references)
-        for references in (("A star.", "A cat."), ("A cat.", "A star."))
-    )
-    assert forward.spans == backward.spans
 
 
 def test_a_right_description_said_twice_is_worth_less() -> None:

@@ -1,13 +1,14 @@
 """MatchJudge on whole texts: what other wordings it takes for the same, and the truth on Scenes."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from scipy.stats import spearmanr
 
 from experiments.scenes.language import describe
 from experiments.scenes.referee import judge_description
-from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, Thing, make_scenes
+from experiments.scenes.world import COLORS, COLUMNS, ROWS, SHAPES, SIZES, Scene, make_scenes
 from spanreward import MatchJudge, PoshReward, Sample, Verdict
 
 
@@ -23,10 +24,13 @@ FLOOR = 0.91  # 0.923 when written, 0.922 before the judge knew spellings and li
 @pytest.mark.parametrize(
     "pair",
     [
-        *("A cup of coffee./A coffee cup.", "A group of men./Some men."),
+        "A cup of coffee./A coffee cup.",
+        "A group of men./Some men.",
         "Men playing soccer./A group of men playing soccer.",
-        *("Two dogs./A couple of dogs.", "Several dogs./Three dogs."),
-        *("A snowy hill./A hill covered with snow.", "A grassy field./A field of grass."),
+        "Two dogs./A couple of dogs.",
+        "Several dogs./Three dogs.",
+        "A snowy hill./A hill covered with snow.",
+        "A grassy field./A field of grass.",
         "A dog next to a tree./A dog beside a tree.",
         "A man with a hat./A man wearing a hat.",
         "A boy rides a bicycle./A boy rode a bike.",
@@ -41,7 +45,8 @@ def test_other_wordings_are_the_same(pair: str) -> None:
 @pytest.mark.parametrize(
     "pair",
     [
-        *("A man with a dog./A group of men.", "A dog under a tree./A dog beside a tree."),
+        "A man with a dog./A group of men.",
+        "A dog under a tree./A dog beside a tree.",
         "Three dogs./A couple of dogs.",
         "A white dog and a black cat./A black dog and a white cat.",
         "The dog chases the cat./The cat chases the dog.",
@@ -53,16 +58,14 @@ def test_other_contents_are_not(pair: str) -> None:
 
 def corrupted(scene: Scene, generator: random.Random, rate: float) -> Scene:
     """The scene with each fact replaced by another one at this rate; objects keep their order."""
-    choices = {"shape": SHAPES, "color": tuple(COLORS), "size": SIZES, "row": ROWS}
-    choices["column"] = COLUMNS
+    choices = {"shape": SHAPES, "color": COLORS, "size": SIZES, "row": ROWS, "column": COLUMNS}
     things = []
     for thing in scene.objects:
-        facts = {}
         for name, values in choices.items():
             others = [value for value in values if value != getattr(thing, name)]
-            changes = generator.random() < rate
-            facts[name] = generator.choice(others) if changes else getattr(thing, name)
-        things.append(Thing(**facts))
+            if generator.random() < rate:
+                thing = replace(thing, **{name: generator.choice(others)})
+        things.append(thing)
     return Scene(tuple(things), scene.seed)
 
 
