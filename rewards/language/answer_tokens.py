@@ -66,8 +66,8 @@ _MINUS_WORDS = ("minus", "negative")
 _MOST_FORMULA_CHARACTERS = 200  # longest formula in characters, so that the time is linear
 _MOST_NUMBER_WORDS = 20  # longest number in words, in tokens
 _RAISED_DIGITS = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
-# the point between the 1 and the \u00bd of "1\u00bd"
-_MIXED_FRACTION = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
+# the empty text between the "1" and the "\u00bd" of "1\u00bd"
+_BEFORE_FRACTION = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
 _MARKUP_SIGNS = "*_`~|#\"'"
 _UNIT_SIGNS = "%\u2030"  # signs of units, which Unicode counts as punctuation
 _OPERAND_KINDS = ("word", "number", "formula")
@@ -134,14 +134,14 @@ def has_letters(token: str) -> bool:
 
 @lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
 def plain_answer(answer: str) -> str:
-    """Returns the plain text of an answer with all its signs. A power becomes "^2", and "\u2260"
-    becomes "!=".
+    """Returns the plain text of an answer with all its signs: "**5 m\u00b2**" gives "5 m^2". In
+    "1\u00bd" a space comes between the number and the fraction.
     """
-    # These replacements come before `plain_text`. That function would read "m\u00b2" as "m2", and
-    # "\u2260" as "=".
+    # These replacements come before `plain_text`. That function would read "m\u00b2" as "m2",
+    # "\u2260" as "=", and "1\u00bd" as "11/2".
     text = shown_answer(answer).replace("\u2212", "-").replace("\u2260", "!=")
     text = _RAISED_DIGITS.sub(_as_power, text)
-    text = _MIXED_FRACTION.sub(" ", text)
+    text = _BEFORE_FRACTION.sub(" ", text)
     if not any(map(str.isalnum, text)):
         return text  # an answer of signs alone keeps all signs
     plain, _ = plain_text(text)
@@ -182,11 +182,7 @@ def comparable_form(answer: str) -> str:
     part = ""  # text that waits to be normalised as a whole
     read = 0  # characters of the answer that are in `pieces` or `part`
     for token in read_tokens(answer):
-        # `normalise_answer` handles marks, words, and tokens that `normalise_answer` spells alike
-        if token.kind == "mark" or not is_exact(token.text):
-            continue
-        written = answer[token.start : token.end]
-        if normalise_answer(written) == token.text:
+        if _is_normalised_alike(token, answer):
             continue
         part += answer[read : token.start]
         read = token.end
@@ -199,6 +195,15 @@ def comparable_form(answer: str) -> str:
     part += answer[read:]
     pieces.append(normalise_answer(part))
     return " ".join(filter(None, pieces))
+
+
+def _is_normalised_alike(token: Token, answer: str) -> bool:
+    """Whether `normalise_answer` alone gives a token its form: a mark, a word, or a number such as
+    "7" that the function does not change.
+    """
+    if token.kind == "mark" or not is_exact(token.text):
+        return True
+    return normalise_answer(answer[token.start : token.end]) == token.text
 
 
 def read_tokens(answer: str) -> list[Token]:
@@ -358,28 +363,51 @@ def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> s
         return _relation_role(left, sign, behind)
     if left is not None and _connects_operands(left, sign, behind):
         return "between"
-    touches_left = left is not None and left.end == sign.start
-    touches_right = bool(behind) and behind[0].start == sign.end
-    # a sign before its operand: "-5", "\u221a 2"
-    begins_operand = bool(behind) and behind[0].is_operand and sign.text in _PREFIX_SIGNS
-    is_near = touches_right or sign.text in _MAY_HAVE_SPACE
-    if begins_operand and is_near and not touches_left:
+    if _begins_operand(left, sign, behind):
         return "prefix"
-    # a sign at the end of a name: "C++", "A-"
-    if left is not None and touches_left and not touches_right and not left.open:
-        is_short_name = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
-        if sign.text[0] in "+#":
-            return "suffix"
-        if sign.text in ("-", "*") and is_short_name:
-            return "suffix"
-    if sign.text[0] in _UNIT_SIGNS:
+    if left is not None and _ends_name(left, sign, behind):
+        return "suffix"
+    return _role_of_lone_sign(sign)
+
+
+def _begins_operand(left: Token | None, sign: Token, behind: Sequence[Token]) -> bool:
+    """Whether a sign belongs to the operand behind it: "-5", "\u221a 2".
+
+    left: the number or name before the sign, None without one. behind: the lexemes after the sign.
+    """
+    if not behind or not behind[0].is_operand or sign.text not in _PREFIX_SIGNS:
+        return False
+    is_near = behind[0].start == sign.end or sign.text in _MAY_HAVE_SPACE
+    touches_left = left is not None and left.end == sign.start
+    return is_near and not touches_left
+
+
+def _ends_name(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
+    """Whether a sign is the end of a name or number: "C++", "A-", "18+".
+
+    left: the number or name before the sign. behind: the lexemes after the sign.
+    """
+    touches_left = left.end == sign.start
+    touches_right = bool(behind) and behind[0].start == sign.end
+    if left.open or not touches_left or touches_right:
+        return False
+    if sign.text[0] in "+#":
+        return True
+    is_short_name = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
+    return is_short_name and sign.text in ("-", "*")
+
+
+def _role_of_lone_sign(sign: Token) -> str:
+    """Returns "sign" for a sign with a meaning of its own, such as "%" or "\u20ac", and "mark" for
+    punctuation.
+    """
+    first = sign.text[0]
+    if first in _UNIT_SIGNS:
         return "sign"
-    if sign.text[0] in "|+`^~":
+    if first in "|+`^~":
         return "mark"  # Unicode counts these as symbols, but alone they mean nothing
     # categories of symbols begin with S, and categories of punctuation with P
-    if unicodedata.category(sign.text[0]).startswith("S"):
-        return "sign"
-    return "mark"
+    return "sign" if unicodedata.category(first).startswith("S") else "mark"
 
 
 def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> str:
