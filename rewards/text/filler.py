@@ -115,7 +115,6 @@ def find_filler(
     """
     if not text:
         return Filler()
-    # split the text into words
     matches = list(FILLER_WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
@@ -123,8 +122,7 @@ def find_filler(
     stating_nothing = _numbers_past_run(are_function_words, FUNCTION_WORD_RUN)
     if stated is not None:
         stating_nothing += _unstated_words(text, places, stated)
-    # The words of each kind, by their numbers in the text. A word of several kinds gets the first
-    # kind of this dict.
+    # the words of each kind, by their numbers in the text
     numbers_by_kind = {
         "a phrase over and over": [*_looping_words(words), *_words_of_few_kinds(words)],
         "words just said": _words_just_said(text, places, words, beside_text),
@@ -133,28 +131,48 @@ def find_filler(
         "no words": _words_of_no_language(words, beside_text),
         "an unfinished end": _unfinished_word(text, places, words) if ends else [],
     }
+    pieces = _pieces_of_words(text, places, numbers_by_kind) + _pieces_of_signs(text)
+    joined = _joined_neighbours(text, sorted(pieces))
+    length = sum(end - start for start, end, _ in joined)
+    return Filler(length / len(text), tuple(joined))
+
+
+def _pieces_of_words(
+    text: str, places: Sequence[tuple[int, int]], numbers_by_kind: Mapping[str, Iterable[int]]
+) -> list[tuple[int, int, str]]:
+    """Returns the (start, end, kind) of each word that is filler: (8, 13, "words just said") for
+    the second "large" of "A large large square." Words within a short quotation are left out,
+    because a street sign may read "stop stop stop".
+
+    places: the characters [start, end) of each word of the text.
+    numbers_by_kind: the numbers of the words of each kind. A word of several kinds gets the first.
+    """
     quote = SHORT_QUOTATION.search(text)
-    why: dict[int, str] = {}  # by number of the word
-    for reason, numbers in numbers_by_kind.items():
+    kinds: dict[int, str] = {}  # by number of the word
+    for kind, numbers in numbers_by_kind.items():
         for number in numbers:
-            start, _ = places[number]
-            # a street sign may read "stop stop stop"
-            is_quoted = quote is not None and quote.start() < start < quote.end()
-            if not is_quoted:
-                why.setdefault(number, reason)
-    # the places of the words that are filler, and of long runs of signs
+            kinds.setdefault(number, kind)
     pieces = []
-    for number, reason in why.items():
+    for number, kind in kinds.items():
         start, end = places[number]
-        pieces.append((start, end, reason))
+        is_quoted = quote is not None and quote.start() < start < quote.end()
+        if not is_quoted:
+            pieces.append((start, end, kind))
+    return pieces
+
+
+def _pieces_of_signs(text: str) -> list[tuple[int, int, str]]:
+    """Returns the (start, end, kind) of the signs and white space that are filler: in a run without
+    letters and digits, the characters after the first MOST_SIGNS. The line below the head of a
+    Markdown table may be longer.
+    """
+    pieces = []
     for signs in NO_WORDS.finditer(text):
         is_long = len(signs[0]) > MOST_SIGNS
         if is_long and not TABLE_LINE.fullmatch(signs[0]):
             start = signs.start() + MOST_SIGNS
             pieces.append((start, signs.end(), "signs and white space"))
-    joined = _joined_neighbours(text, sorted(pieces))
-    length = sum(end - start for start, end, _ in joined)
-    return Filler(length / len(text), tuple(joined))
+    return pieces
 
 
 def _words_of_few_kinds(words: Sequence[str]) -> list[int]:
@@ -207,26 +225,31 @@ def _looping_words(words: Sequence[str]) -> list[int]:
     for number, triple in enumerate(triples, start=2):
         before = last.get(triple)
         last[triple] = number
-        # go on with the run, or begin a run of three words, or end the run
         if run and words[number - distance] == words[number]:
-            run += 1
+            run += 1  # the run goes on
         elif before is not None:
-            run = 3
+            run = 3  # a run begins with the three words of the triple
             distance = number - before
         else:
             run = 0
-            continue
-        # the run holds the second and the third copy (2 x distance words) and one word of the
-        # fourth copy
-        enough = min(max(2 * distance + 1, LOOP_WORDS), COPIED_WORDS)
-        if distance == 1:
-            enough = 3
-        # the earlier words of the run are filler, too
+        enough = _shortest_loop(distance)
         if run == enough:
+            # the words before this word make the run long enough, and are filler too
             repeated += range(number - run + 1, number)
         if run >= enough:
             repeated.append(number)
     return repeated
+
+
+def _shortest_loop(distance: int) -> int:
+    """Returns the length of the shortest run that is filler, in words (`_looping_words`).
+
+    distance: the number of words of the repeated phrase: 2 for "so and so and so and so and".
+    """
+    if distance == 1:
+        return 3  # the second, third and fourth "dog" of "dog dog dog dog"
+    # the run has the second and the third copy (2 x distance words) and one word of the fourth
+    return min(max(2 * distance + 1, LOOP_WORDS), COPIED_WORDS)
 
 
 def _words_just_said(
@@ -258,14 +281,13 @@ def _words_just_said(
             before = gap_signs[start]
             behind = gap_signs[start + length]
             if length == 1:
-                (word,) = copy
-                first_letter = text[places[start][0]]
-                is_name = first_letter.isupper() and word not in beside_text
-                may_double = is_name or word in doubled_words or word.isdigit()
+                is_named = words[start] in beside_text
+                is_name = text[places[start][0]].isupper() and not is_named  # "Duran Duran"
+                may_double = is_name or words[start] in doubled_words or words[start].isdigit()
                 is_filler = before in (" ", ",") and not may_double
             else:
-                is_filler = _copy_adds_nothing(copy, before, behind)
-                is_filler = is_filler and not _is_chain(words, start, length)
+                adds_nothing = _copy_adds_nothing(copy, before, behind)
+                is_filler = adds_nothing and not _is_chain(words, start, length)
             if is_filler:
                 repeated += range(start, start + length)
     return repeated
@@ -435,12 +457,9 @@ def _words_of_no_language(words: Sequence[str], beside_text: str) -> list[int]:
             strange.append(number)
         if _is_foreign(word, latin):
             foreign.add(word)
-    # spare two strange words, and add every occurrence of a foreign word
-    unwordly = sorted(strange)[2:]  # the first two words may be names
-    for number, word in enumerate(words):
-        if word in foreign:
-            unwordly.append(number)
-    return unwordly
+    # the first two strange words may be names; of a foreign word every occurrence counts
+    foreign_numbers = [number for number, word in enumerate(words) if word in foreign]
+    return sorted(strange)[2:] + foreign_numbers
 
 
 def _is_foreign(word: str, latin: bool) -> bool:
@@ -516,15 +535,10 @@ def penalise_filler(
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
     share_left = 1 - filler.share
-    spans = list(verdict.spans)
+    spans = verdict.spans
     if filler.pieces:
-        spans = [replace(span, credit=span.credit * share_left) for span in verdict.spans]
-    # each piece is a new component, numbered after the components of the metric
-    components = [span.component for span in verdict.spans]
-    first = max(components, default=-1) + 1
-    for component, (start, end, reason) in enumerate(filler.pieces, start=first):
-        cost = -verdict.score * (end - start) / length
-        spans.append(Span(start, end, 0.0, cost, FILLER_PART, reason, component))
+        kept = [replace(span, credit=span.credit * share_left) for span in verdict.spans]
+        spans = (*kept, *_spans_of_filler(verdict, length, filler))
     share = filler.share
     # with an earlier penalty, the part "filler" is the share that both penalties remove together
     if FILLER_PART in verdict.parts:
@@ -532,4 +546,20 @@ def penalise_filler(
     parts = shrink_parts(verdict.parts, share_left, lowest)
     parts[FILLER_PART] = share
     score = verdict.score * share_left
-    return replace(verdict, score=score, parts=parts, spans=tuple(spans))
+    return replace(verdict, score=score, parts=parts, spans=spans)
+
+
+def _spans_of_filler(verdict: Verdict, length: float, filler: Filler) -> list[Span]:
+    """Returns a span for each piece of filler. Its credit is the cost of the piece: the score of
+    the verdict times the share of the piece in the text.
+
+    length: as for `penalise_filler`.
+    """
+    # each piece is a new component, numbered after the components of the metric
+    components = [span.component for span in verdict.spans]
+    first = max(components, default=-1) + 1
+    spans = []
+    for component, (start, end, reason) in enumerate(filler.pieces, start=first):
+        cost = -verdict.score * (end - start) / length
+        spans.append(Span(start, end, 0.0, cost, FILLER_PART, reason, component))
+    return spans
