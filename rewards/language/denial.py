@@ -13,7 +13,7 @@ not red"). The denial of a verb or place is no absence: "the dog is not on the t
 although the dog and the table are there. Such denials are ignored.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from math import inf
 
 from spanreward.rewards.language.retracted_parts import DENYING_WORDS
@@ -195,30 +195,47 @@ def things_stated_absent(
     denies: the words of the text that deny.
     denied: the words that a claim of the text denies.
     """
-    # each absent thing, with the things that lack the thing: the man in "the man has no hat"
-    absent: dict[Word, list[Word]] = {}
+    owners_of: dict[Word, Sequence[Word]] = {}  # by absent thing: the things that lack it
     for word in words:
         if word not in denied:
             continue
-        head = word.head
-        denies_predicate = word.dep == "acomp" and head.is_copula and head.has_child("neg")
-        if denies_predicate and not is_bare(head, denies):
-            # "the circle is not red"
-            for subject in head.subjects:
+        if is_denied_predicate(word, denies):
+            for subject in word.head.subjects:
                 if subject.pos in NOUN_TAGS:
                     yield denial_of_noun(subject, [], [word], denies)
         elif word.pos in NOUN_TAGS:
-            if word.dep == "conj" and head in absent and not word.has_child("det"):
-                absent[word] = absent[head]  # "no hat or coat"
-            elif is_absent(word, denies):
-                if word.dep == "pobj":
-                    absent[word] = [head.head]  # "a man without a hat"
-                elif word.dep in OBJECT_DEPENDENCIES:
-                    absent[word] = head.subjects  # "the man has no hat"
-                else:
-                    absent[word] = []  # "no hat is here"
-            if word in absent:
-                yield denial_of_noun(word, absent[word], [], denies)
+            owners = owners_of_absent(word, denies, owners_of)
+            if owners is not None:
+                owners_of[word] = owners
+                yield denial_of_noun(word, owners, [], denies)
+
+
+def is_denied_predicate(word: Word, denies: Set[Word]) -> bool:
+    """Whether a denied word is an adjective of a thing that is there: the "red" of "the circle is
+    not red". False for the "visible" of "the circle is not visible", which denies the circle.
+    """
+    is_predicate = word.dep == "acomp" and word.head.is_copula and word.head.has_child("neg")
+    return is_predicate and not is_bare(word.head, denies)
+
+
+def owners_of_absent(
+    noun: Word, denies: Set[Word], owners_of: Mapping[Word, Sequence[Word]]
+) -> Sequence[Word] | None:
+    """Returns the things that lack the thing of a denied noun: the man for the hat of "the man has
+    no hat", and nothing for "no hat is here". None if the noun names no absent thing.
+
+    owners_of: the results for earlier nouns that name absent things.
+    """
+    # the coat of "no hat or coat" has the owners of the hat
+    if noun.dep == "conj" and noun.head in owners_of and not noun.has_child("det"):
+        return owners_of[noun.head]
+    if not is_absent(noun, denies):
+        return None
+    if noun.dep == "pobj":
+        return [noun.head.head]  # "a man without a hat"
+    if noun.dep in OBJECT_DEPENDENCIES:
+        return noun.head.subjects  # "the man has no hat"
+    return []
 
 
 def is_absent(noun: Word, denies: Set[Word]) -> bool:

@@ -55,47 +55,68 @@ def framed_parts(words: Sequence[Word]) -> Iterator[tuple[int, int, ClaimNeeds]]
     """
     quotes = [place for place, word in enumerate(words) if word.text in QUOTE_SIGNS]
     # the first sign opens and the second closes; an opening sign without a closing sign is skipped
-    opening = quotes[::2]
-    closing = quotes[1::2]
-    for start, end in zip(opening, closing, strict=False):
+    for start, end in zip(quotes[::2], quotes[1::2], strict=False):
         yield start, end, frozenset((QUOTE_SIGNS,))
-    heading: ClaimNeeds = frozenset()
+    heading: ClaimNeeds = frozenset()  # the needs that a heading gives to the next pieces
     previous = 0  # the start of the last piece with words
     for start, end, stop in pieces_between_signs(words):
         tokens = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
-        content = _content_of(tokens)
-        denied = any(word.text.lower() in DENYING_WORDS for word in tokens)
-        # needs from the heading before the piece, and from words such as "next" of "the next image"
-        needs = set(heading)
-        for word in tokens:
-            if is_of_another_picture(word):
-                base_form = lemma_of_word(word.text.lower())
-                needs.add(frozenset((base_form,)))
+        needs = heading | _needs_of_other_picture(tokens)
         if needs:
-            yield start, end, frozenset(needs)
+            yield start, end, needs
         if stop == "?":
-            asks_from = start
-            signs_before = bisect(quotes, end)
-            # in 'A sign says "Who?"' only the quotation asks: after an odd number of quotation
-            # marks the last one is open
-            if signs_before % 2:
-                asks_from = max(start, quotes[signs_before - 1])
-            yield asks_from, end, frozenset((QUESTION_NEED,))
-        # a piece before a colon is a heading of the next pieces, until the sentence ends
-        if stop == ":" and denied:
-            heading |= {DENIED_NEED}
-        elif stop == ":":
-            heading |= {frozenset((word,)) for word in content}
-        elif stop in (".", "!", "?"):
-            heading = frozenset()
+            yield _start_of_question(quotes, start, end), end, frozenset((QUESTION_NEED,))
+        heading = _heading_behind(heading, tokens, stop)
         # a short piece that comments on the text: "scratch that", "none of the following"
+        content = _content_of(tokens)
         if content and len(tokens) <= SHORT_PIECE_WORDS and speaks_of_text(tokens):
-            need = DENIED_NEED if denied else content
+            need = DENIED_NEED if _denies(tokens) else content
             first, behind = _commented_range(tokens, start, end, previous, len(words))
             yield first, behind, frozenset((need,))
         # "that" cannot refer to a piece without words
         if tokens:
             previous = start
+
+
+def _denies(words: Sequence[Word]) -> bool:
+    """Whether a piece has a word such as "not"."""
+    return any(word.text.lower() in DENYING_WORDS for word in words)
+
+
+def _needs_of_other_picture(words: Sequence[Word]) -> ClaimNeeds:
+    """Returns the needs of a piece that names a picture other than the described one: {"next"} for
+    "the next image shows a dog".
+    """
+    others = filter(is_of_another_picture, words)
+    return frozenset(frozenset((lemma_of_word(word.text.lower()),)) for word in others)
+
+
+def _start_of_question(quotes: Sequence[int], start: int, end: int) -> int:
+    """Returns where the question begins that ends at `end`. In 'A sign says "Who?"' only the
+    quotation asks.
+
+    quotes: the indices of the quotation marks. start, end: the range of the piece with the "?".
+    """
+    signs_before = bisect(quotes, end)
+    # after an odd number of quotation marks the last one is open
+    if signs_before % 2:
+        return max(start, quotes[signs_before - 1])
+    return start
+
+
+def _heading_behind(heading: ClaimNeeds, tokens: Sequence[Word], stop: str) -> ClaimNeeds:
+    """Returns the needs that the headings up to a piece give to the next pieces. A piece before a
+    colon is a heading until the sentence ends: "Things I like: a dog, a cat."
+
+    heading: the needs before the piece. tokens: the words of the piece. stop: the sign behind it.
+    """
+    if stop in (".", "!", "?"):
+        return frozenset()
+    if stop != ":":
+        return heading
+    if _denies(tokens):
+        return heading | {DENIED_NEED}
+    return heading | {frozenset((word,)) for word in _content_of(tokens)}
 
 
 def _commented_range(
