@@ -143,37 +143,20 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
     The tokens end where the JSON ends, or before the first sign that JSON does not allow.
     """
     tokens: list[_JsonToken] = []
-    container: _Container | None = None
-    key: _JsonToken | None = None
+    container: _Container | None = None  # the object or list around the next token
+    key: _JsonToken | None = None  # the last key before the next token
     while (match := _JSON_TOKEN.match(text, at)) and (container or match["open"]):
-        kind, begin, until = _kind_and_place(match)
-        content = text[begin:until]
-        token = _JsonToken(
-            start=match.start(),
-            end=match.end(),
-            begin=begin,
-            until=until,
-            kind=kind,
-            content=content,
-            container=container,
-            key=key,
-        )
+        token = _token_of_match(match, container, key)
         tokens.append(token)
         at = match.end()
-        # remember the last key, and the containers around the next token
-        if kind == "key":
+        if token.kind == "key":
             key = token
-            if container and _PLACE_KEY.match(content):
-                container.has_place = True
-                container.records += 1
-        elif kind in ("text", "value", "open"):
-            # the first value behind a key of the same object is the value of the key
-            if key and container and key.container is container and not key.of:
-                key.of = token
-                _note_value(container, key.content, token)
-            if kind == "open":
-                container = _Container(content, container, key)
-        elif kind == "close":
+            _note_key(token)
+        elif token.kind in ("text", "value", "open"):
+            _note_value(token)
+        if token.kind == "open":
+            container = _Container(token.content, container, key)
+        elif token.kind == "close":
             assert container
             # go back to the outer container, and to the key before the closed container
             key = container.key
@@ -181,6 +164,26 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
             if container is None:
                 break
     return tokens
+
+
+def _token_of_match(
+    match: re.Match[str], container: _Container | None, key: _JsonToken | None
+) -> _JsonToken:
+    """Returns the token of a match of `_JSON_TOKEN`.
+
+    container: the object or list around the token. key: the last key before the token.
+    """
+    kind, begin, until = _kind_and_place(match)
+    return _JsonToken(
+        start=match.start(),
+        end=match.end(),
+        begin=begin,
+        until=until,
+        kind=kind,
+        content=match.string[begin:until],
+        container=container,
+        key=key,
+    )
 
 
 def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
@@ -199,16 +202,29 @@ def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
     return (kind, end, end)
 
 
-def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
-    """Counts a key with its value in the object `container`. The counts say later which keys are
-    read and which are dropped.
+def _note_key(key: _JsonToken) -> None:
+    """Counts a key such as "bbox_2d" in its object: an object with a place keeps no numbers."""
+    if key.container and _PLACE_KEY.match(key.content):
+        key.container.has_place = True
+        key.container.records += 1
+
+
+def _note_value(value: _JsonToken) -> None:
+    """Connects a text, number, object or list with its key, and counts it in the object of the key.
+    The counts say later which keys are read and which are dropped. Only the first value behind a
+    key of the same object is its value.
     """
+    key = value.key
+    container = value.container
+    if key is None or container is None or key.container is not container or key.of:
+        return
+    key.of = value
     if value.kind == "text":
-        container.texts.append(key)
+        container.texts.append(key.content)
         if _SENTENCE_LIKE.match(value.content):
             container.has_sentence = True
         if container.within:
-            container.within.fields[key] += 1
+            container.within.fields[key.content] += 1
     elif value.kind == "value":
         container.records += 1
 

@@ -60,10 +60,10 @@ _LATEX_TOKEN = re.compile(
     | \\{1,2}(?P<environment>(?:begin|end)\{[a-zA-Z]{1,20}\*?\})
     | \\{1,2}[dtc]?frac\s*(?P<above>\d)\s*(?P<below>\d)
     | \\{1,2}(?P<command>[a-zA-Z]+)
-    | \\(?P<opens>[(\[])(?=(?P<math>[^\\]*+(?:\\[^()\[\]][^\\]*+)*+)\\[)\]])
+    | \\(?P<opens>[(\[])(?=(?P<bracketed>[^\\]*+(?:\\[^()\[\]][^\\]*+)*+)\\[)\]])
     | (?P<grouping>(?<=\d)\\,(?=\d{3}(?!\d))) | (?P<thin>\\[,;:])
     | (?<![$\\])(?P<dollars>\$\$?)(?!\$)
-        (?=(?P<formula>(?:[^$\\]|\\.){1,1000}+)(?P=dollars)(?![$\d]))
+        (?=(?P<between_dollars>(?:[^$\\]|\\.){1,1000}+)(?P=dollars)(?![$\d]))
     | (?P<comma>\{,\}) | (?P<sign>\$\$?|[{}]|\\[)\]]) )""",
     re.VERBOSE,
 )
@@ -153,12 +153,12 @@ class _Latex:
         yield sign, token.start()
 
     def _read_command(self, token: re.Match[str]) -> PiecesAndOffset:
-        """Yields the pieces that replace a command, and returns the offset to read on from."""
-        text = self.text
+        """Yields the pieces that replace a command, and returns the offset to read on from:
+        "\\quad" becomes a space, and "\\pi" becomes "π".
+        """
         name = token["command"]
         start, end = token.span()
-        group = _GROUP_START.match(text, end)
-        sign = _SIGN_OF_COMMAND.get(name) or html5.get(f"{name};", "")
+        group = _GROUP_START.match(self.text, end)
         # "\dfrac", "\tfrac" and "\cfrac" are "\frac" in another size
         plain_name = name.removeprefix("d").removeprefix("t").removeprefix("c")
         if plain_name == "frac" and group:
@@ -175,12 +175,10 @@ class _Latex:
             # "\sin{x}" becomes "sin x"
             yield start, token.start("command"), LATEX
             yield token.span("command")
-            if group:
-                end = yield from self._read_argument(end, " ", "")
-            return end
+            return (yield from self._read_argument(end, " ", "")) if group else end
         if _LAYOUT_COMMAND.fullmatch(name):
             # "\left." is an invisible delimiter, so the dot is dropped, too
-            if name in ("left", "right") and text.startswith(".", end):
+            if name in ("left", "right") and self.text.startswith(".", end):
                 end += 1
             yield start, end, LATEX
             return end
@@ -188,17 +186,26 @@ class _Latex:
             yield start, end, LATEX
             yield " ", start
             return end
-        names_sign = len(sign) == 1 and not sign.isspace()
+        return (yield from self._read_sign_command(name, start, end))
+
+    def _read_sign_command(self, name: str, start: int, end: int) -> PiecesAndOffset:
+        """Yields the sign of a command such as "\\pi", and returns the offset to read on from. A
+        command that names no sign is kept.
+
+        start, end: the characters of the command.
+        """
+        sign = _SIGN_OF_COMMAND.get(name) or html5.get(f"{name};", "")
+        has_argument = _GROUP_START.match(self.text, end) is not None
         # "\tilde{n}" is an accent, and "\tilde" alone is a sign
-        is_accent = group is not None and name in _ACCENT_COMMANDS
-        if names_sign and not is_accent:
-            yield start, end, LATEX
-            yield sign, start
-            if group:
-                end = yield from self._read_argument(end, "", " ")
+        is_accent = has_argument and name in _ACCENT_COMMANDS
+        names_sign = len(sign) == 1 and not sign.isspace()
+        if is_accent or not names_sign:
+            yield start, end
             return end
-        # any other command is kept
-        yield start, end
+        yield start, end, LATEX
+        yield sign, start
+        if has_argument:
+            end = yield from self._read_argument(end, "", " ")
         return end
 
     def _read_root(self, start: int, end: int) -> PiecesAndOffset:
@@ -289,11 +296,11 @@ class _Latex:
         return end
 
     def _read_start_sign(self, token: re.Match[str]) -> Iterator[Piece]:
-        """Drops a sign such as "$" if the sign begins a formula, and keeps the sign otherwise.
-
-        Prices have such signs, too: "from $5 to $7".
+        """Yields a sign that may begin a formula: "$", "$$", "\\(" or "\\[". The sign is dropped if
+        a formula follows. In a price, such as "from $5 to $7", it is kept.
         """
-        group = "math" if token["opens"] else "formula"
+        # the group of `_LATEX_TOKEN` that has the text between the first sign and the last sign
+        group = "bracketed" if token["opens"] else "between_dollars"
         content = token[group]
         is_formula = _FORMULA_SIGN.search(content) or not _TWO_LETTERS.search(content)
         # prices have white space before the second "$", and a formula has none at its ends
@@ -301,6 +308,7 @@ class _Latex:
             is_tight = content == content.strip() and "\n" not in content
             is_formula = is_formula and is_tight
         if is_formula or self._is_whole_text(token, token.end(group)):
+            # the sign at this offset ends the formula, and is dropped when it is read
             self.ends.add(token.end(group))
             yield *token.span(), LATEX
         else:
