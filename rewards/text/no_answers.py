@@ -112,32 +112,51 @@ def no_answers(
     failure. Pass False for completions of the user's own model: a policy may repeat itself without
     any failure.
     """
-    rows_of: dict[str, array[int]] = {}  # for each kind of failure, the numbers of its rows
-    texts = _Texts()
-    # first, failures by the form of the text; other texts are counted
-    for number, sample in enumerate(samples):
-        why = failure_in(sample.completion)
-        if not why and is_missing(sample):
-            why = "what a table holds in place of no value"
-        if why and not is_expected(sample):
-            # the kind joins texts that differ only in a time or in the number of a request
-            rows_of.setdefault(why, array("Q")).append(number)
-        elif sample.completion.strip():
-            texts.add(number, sample.completion)
+    rows_of, texts = _failures_by_form(samples)
     groups = list(rows_of.items())
-    # second, failures by repetition
     if repeated:
-        for numbers, rows in texts.repeated():
-            # a View reads a sample when it is needed, so that no copies of samples are kept
-            of_text = View(samples, numbers, lambda sample: sample)
-            if is_repeated(of_text, samples, rows):
-                groups.append((f"one text for {len(numbers)} rows that differ", numbers))
+        groups += _failures_by_repetition(samples, texts)
     no_answer_texts = []
     for why, numbers in groups:
         names = tuple(ids[number] for number in numbers)
         text = samples[numbers[0]].completion
         no_answer_texts.append(NoAnswer(text, why, names))
     return sorted(no_answer_texts, key=lambda no_answer: -len(no_answer.rows))
+
+
+def _failures_by_form(samples: Sequence[Sample]) -> tuple[dict[str, "array[int]"], "_Texts"]:
+    """Returns the failures that the form of a text shows, such as "Error code: 429", and the texts
+    of all other rows.
+
+    The failures are a dict from the kind of failure to the numbers of its rows. A kind joins texts
+    that differ only in a time or in the number of a request.
+    """
+    rows_of: dict[str, array[int]] = {}
+    texts = _Texts()
+    for number, sample in enumerate(samples):
+        why = failure_in(sample.completion)
+        if not why and is_missing(sample):
+            why = "what a table holds in place of no value"
+        if why and not is_expected(sample):
+            rows_of.setdefault(why, array("Q")).append(number)
+        elif sample.completion.strip():
+            texts.add(number, sample.completion)
+    return rows_of, texts
+
+
+def _failures_by_repetition(
+    samples: Sequence[Sample], texts: "_Texts"
+) -> Iterator[tuple[str, "array[int]"]]:
+    """Yields the kind of failure and the numbers of the rows for each text that too many different
+    rows have.
+
+    texts: the texts of the samples that may be repeated.
+    """
+    for numbers, rows_of_other in texts.repeated():
+        # a View reads a sample when it is needed, so that no copies of samples are kept
+        of_text = View(samples, numbers, lambda sample: sample)
+        if is_repeated(of_text, samples, rows_of_other):
+            yield f"one text for {len(numbers)} rows that differ", numbers
 
 
 class _Texts:
@@ -173,18 +192,15 @@ class _Texts:
         )
         first_rows = by_text[starts]
         is_long_text = np.frombuffer(self._long, dtype=bool)[first_rows]
-        # the numbers of rows of the two most frequent long texts, the greatest last; before them a
-        # 1, which counts if there are fewer than two long texts
-        long_counts = np.sort(counts[is_long_text])
-        most_rows = [1, *long_counts[-2:].tolist()]
+        # how many rows the two most frequent long texts have; 1 for a long text that is not there
+        second_most, most = [1, 1, *np.sort(counts[is_long_text]).tolist()][-2:]
         for text in np.argsort(first_rows).tolist():
             count = int(counts[text])
             if count < LEAST_ROWS:
                 continue
-            rows_of_other = most_rows[-1]
             # for the most frequent long text, the most frequent other text is the second
-            if is_long_text[text] and count == most_rows[-1]:
-                rows_of_other = most_rows[-2]
+            is_most_frequent = is_long_text[text] and count == most
+            rows_of_other = second_most if is_most_frequent else most
             start = starts[text]
             places = np.sort(by_text[start : start + count])
             numbers = as_numbers(self._numbers)[places]
@@ -221,11 +237,7 @@ def failure_in(text: str) -> str:
     if _TRACEBACK.search(head):
         return "what a program prints as it stops"
     if _HTML_PAGE.match(head):
-        # a page may be an answer, so its titles must name a failure
-        titles = " ".join(_HTML_TITLE.findall(head))
-        forms = (_STATUS_LINE, _NAMED_EXCEPTION, _SPOKEN_ERROR, _LONE_PHRASE)
-        failed = any(form.search(titles) for form in forms)
-        return "an HTML page of an error" if failed else ""
+        return "an HTML page of an error" if _is_error_page(head) else ""
     if is_error_object(text):
         return "an object with the key error"
     named = _NAMED_EXCEPTION.match(head) or _SPOKEN_ERROR.match(head)
@@ -241,6 +253,13 @@ def failure_in(text: str) -> str:
     if phrase and " " in phrase["phrase"]:
         return f"an HTTP status, {phrase['phrase']}"
     return ""
+
+
+def _is_error_page(page: str) -> bool:
+    """Whether a title of an HTML page names a failure: "<title>502 Bad Gateway</title>"."""
+    titles = " ".join(_HTML_TITLE.findall(page))
+    forms = (_STATUS_LINE, _NAMED_EXCEPTION, _SPOKEN_ERROR, _LONE_PHRASE)
+    return any(form.search(titles) for form in forms)
 
 
 def is_error_object(text: str) -> bool:
