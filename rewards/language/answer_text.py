@@ -48,9 +48,9 @@ def _without_apostrophes() -> dict[str, str]:
         count = form.count("'")
         # each apostrophe is kept or dropped: "couldnt've", "couldn'tve", "couldntve"
         for marks in product(("'", ""), repeat=count):
-            lost = form.replace("'", "{}").format(*marks)
-            if lost != form:
-                contractions[lost] = form
+            spelling = form.replace("'", "{}").format(*marks)
+            if spelling != form:
+                contractions[spelling] = form
     return contractions
 
 

@@ -125,8 +125,9 @@ class _Finder:
     def _add(self, kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> Component:
         """Adds a component of the anchor and the absorbed words, and returns the component.
 
-        An anchor of a hyphenated word brings its other parts: "covered" brings "snow" and "-". An
-        absorbed word is left out if it is in a component already, or if it is such an other part.
+        The anchor of a hyphenated word brings the other parts of the word: "covered" brings "snow"
+        and "-". An absorbed word is left out if it is in a component already, or if it is a part of
+        a hyphenated word.
         """
         members = [anchor, *self.hyphenated.get(anchor, ())]
         for word in absorbed:

@@ -1,6 +1,6 @@
 """Makes the scene graph of a parsed text."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ VIEWER_WORDS = ("us", "our", "we")
 Pieces = Sequence[Component]
 # the prepositions on the way from a verb to an object: "on" and "under"
 PrepositionPath = tuple[Component, ...]
+_ObjectWithPath = tuple[Component, PrepositionPath]
 # The kinds of components that have objects, with the role of the objects.
 OBJECT_ROLES = ((Kind.PREPOSITION, Role.POBJ), (Kind.VERB, Role.DOBJ))
 
@@ -127,23 +128,13 @@ def _asserted_graph(
     linked: the result of `_linked_components`.
     not_asserted: the words that are not asserted, the denials, and the needs.
     """
-    # leave out words that are not asserted
     components: Pieces = linked.components
     spans: list[CharacterSpan] = []
     if not_asserted.left_out:
         components, spans = without_components(components, not_asserted.left_out)
         sentences = without_words(sentences, words, not_asserted.left_out)
-    # make entities and relations
     builder = _Builder(linked.places, words_of_clusters(words, clusters), rules)
     builder.build(components)
-    # many words have the same needs: each set of needs is sorted once
-    ordered_needs: dict[ClaimNeeds, list[list[str]]] = {}
-    hanging = []
-    for word, needs in not_asserted.hanging.items():
-        if needs not in ordered_needs:
-            ordered_needs[needs] = sorted(map(sorted, needs))
-        span = (word.start, word.end)
-        hanging.append((span, ordered_needs[needs]))
     return SceneGraph(
         entities=builder.entities,
         relations=list(builder.relations.values()),
@@ -151,8 +142,24 @@ def _asserted_graph(
         misplaced=misplaced_words(words) if rules.grammar else [],
         unasserted=spans,
         denials=list(not_asserted.absent),
-        hanging=hanging,
+        hanging=_spans_with_needs(not_asserted.hanging),
     )
+
+
+def _spans_with_needs(
+    hanging: Mapping[Word, ClaimNeeds],
+) -> list[tuple[CharacterSpan, list[list[str]]]]:
+    """Returns the span and the needs of each word with needs (`SceneGraph.hanging`), sorted, so
+    that equal texts give equal graphs.
+    """
+    # many words have the same needs: each set of needs is sorted once
+    ordered_needs: dict[ClaimNeeds, list[list[str]]] = {}
+    spans = []
+    for word, needs in hanging.items():
+        if needs not in ordered_needs:
+            ordered_needs[needs] = sorted(map(sorted, needs))
+        spans.append(((word.start, word.end), ordered_needs[needs]))
+    return spans
 
 
 def without_components(
@@ -166,26 +173,19 @@ def without_components(
 
     left_out: the indices of the words to leave out.
     """
-    # components whose anchor is left out, and prepositions and verbs without remaining objects
-    gone = {component for component in components if component.anchor.index in left_out}
+    removed = {component for component in components if component.anchor.index in left_out}
+    # prepositions and verbs without remaining objects
     for kind, role in OBJECT_ROLES:
         for component in components:
-            if component.kind is not kind:
-                continue
-            objects = component.linked(role)
-            if objects and gone.issuperset(objects):
-                gone.add(component)
-    # links to removed components are removed too
-    remaining = [component for component in components if component not in gone]
+            objects = component.linked(role) if component.kind is kind else []
+            if objects and removed.issuperset(objects):
+                removed.add(component)
+    remaining = [component for component in components if component not in removed]
     for component in remaining:
-        links = []
-        for target, role in component.links:
-            if target not in gone:
-                links.append((target, role))
         # a new list, because the other graph of this text needs the old list
-        component.links = links
+        component.links = [link for link in component.links if link[0] not in removed]
     spans: set[CharacterSpan] = set()
-    for component in gone:
+    for component in removed:
         spans.update(component.spans)
     return remaining, sorted(spans)
 
@@ -220,6 +220,17 @@ def without_words(
 def _in_text_order(components: Iterable[Component]) -> list[Component]:
     """Returns the components in text order. Component ids are numbers in text order."""
     return sorted(components, key=lambda component: component.id)
+
+
+def _objects_of_paths(paths: Sequence[PrepositionPath]) -> list[_ObjectWithPath]:
+    """Returns the objects of prepositions, in text order, each with the prepositions that lead to
+    it from the verb: the hand with ("in",) for "holds a cup in a hand".
+    """
+    objects = []
+    for path in paths:
+        for target in path[-1].linked(Role.POBJ):
+            objects.append((target, path))
+    return sorted(objects, key=lambda pair: pair[0].id)
 
 
 class _Builder:
@@ -408,15 +419,8 @@ class _Builder:
         find_paths = self._shortest_paths if self.rules.own_prepositions else self._all_paths
         paths = list(find_paths(verb))
         pieces = [verb, *(path[-1] for path in paths)]
-        # each object with the prepositions that lead to it, in text order
-        direct: list[tuple[Component, PrepositionPath]] = []
-        for target in _in_text_order(verb.linked(Role.DOBJ)):
-            direct.append((target, ()))
-        indirect: list[tuple[Component, PrepositionPath]] = []
-        for path in paths:
-            for target in path[-1].linked(Role.POBJ):
-                indirect.append((target, path))
-        indirect.sort(key=lambda pair: pair[0].id)
+        direct = _in_text_order(verb.linked(Role.DOBJ))
+        indirect = _objects_of_paths(paths)
         # "a man sleeps" gives an attribute, but a copula alone gives no attribute
         if not direct and not indirect:
             if not verb.silent:
@@ -424,12 +428,13 @@ class _Builder:
                 self.handled.update(pieces)
             return
         # "holds a cup in a hand" relates the cup to the hand
-        for first, _ in direct:
+        for first in direct:
             for second, path in indirect:
                 self._add_verb_relation(verb, first, second, pieces, path, about_subject=False)
         # the man is related to the cup, or to the hand if there is no cup
+        related: list[_ObjectWithPath] = [(target, ()) for target in direct] or indirect
         for subject in _in_text_order(subjects):
-            for target, path in direct or indirect:
+            for target, path in related:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
     def _all_paths(self, verb: Component) -> Iterator[PrepositionPath]:
@@ -496,17 +501,14 @@ class _Builder:
         # only words between the two entities can name their relation
         if not (self.rules.any_order and about_subject):
             pieces = [piece for piece in pieces if subject.id <= piece.id <= target.id]
-        prepositions = [piece for piece in set(pieces) if piece is not verb]
-        verb_first = _in_text_order(prepositions)
+        # the verb comes first, and then its prepositions in text order
+        naming = _in_text_order(piece for piece in set(pieces) if piece is not verb)
         if verb in pieces:
-            verb_first.insert(0, verb)
-        new_pieces = verb_first
+            naming.insert(0, verb)
+        new_pieces = naming
         if not about_subject:  # a preposition relates a direct object only once
-            new_pieces = []
-            for piece in verb_first:
-                if piece is verb or piece not in self.handled:
-                    new_pieces.append(piece)
-        self.handled.update(verb_first)
+            new_pieces = [piece for piece in naming if piece is verb or piece not in self.handled]
+        self.handled.update(naming)
         if any(piece.text for piece in new_pieces):
             only_prepositions = verb.silent and verb in new_pieces
             source: RelationSource = "prep" if only_prepositions else "verb"

@@ -135,15 +135,16 @@ _VERBS, _NOUNS, _SPELLINGS = map(_groups_of_forms, _IRREGULAR_FORMS.split("|"))
 
 
 def _irregular_forms() -> dict[str, str]:
-    """Returns a dict from each form that the rules about endings cannot resolve to its base form:
-    "sat" gives "sit".
+    """Returns the base form of each irregular form, as a dict: "sat" gives "sit", "men" gives "man"
+    and "two" gives "2". The rules about endings do not find the base forms of these words.
     """
     base_of_form = {}
     for base, *forms in _VERBS + _NOUNS + _SPELLINGS:
+        # The rules shorten the base form "ride" to "rid". "rode" must give "rid" too, because all
+        # forms of a word must give the same text.
+        shortened_base = _base_form_by_ending(base)
         for form in forms:
-            # the rules also shorten some base forms, "ride" to "rid": all forms of a word must give
-            # the same text, so "rode" must give "rid" too
-            base_of_form[form] = _base_form_by_ending(base)
+            base_of_form[form] = shortened_base
     base_of_form.update(DIGITS_OF_WORDS)
     return base_of_form
 

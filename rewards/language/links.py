@@ -2,7 +2,7 @@
 share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.language.components import Component, Kind, Places, Role
 from spanreward.rewards.language.rules import Rules
@@ -70,23 +70,8 @@ def _link_adjective(adjective: Component, places: Places) -> None:
     a copula the search moves down to all nouns of the copula ("the hat is red"). If no noun is
     found, the nouns directly below the adjective are linked.
     """
-    words = set(adjective.words)
-    visited: set[Word] = set()
-    # up from each word: to the noun of "a red hat", through the copula of "the hat is red"
-    for word in adjective.words:
-        waiting = [word.head]
-        while waiting:
-            candidate = waiting.pop()
-            visited.add(candidate)
-            if _can_be_described(candidate, places):
-                _add_link(adjective, Role.MOD_OF, places[candidate.index])
-            elif candidate.dep == "amod":
-                if candidate.head not in visited:
-                    waiting.append(candidate.head)
-            elif candidate.pos == "AUX":
-                for child in candidate.children:
-                    if child not in visited and child not in words:
-                        waiting.append(child)
+    for noun in _nouns_above_adjective(adjective, places):
+        _add_link(adjective, Role.MOD_OF, places[noun.index])
     # down, if the way up found no noun
     for word in adjective.words:
         if adjective.links:
@@ -94,6 +79,29 @@ def _link_adjective(adjective: Component, places: Places) -> None:
         for child in word.children:
             if _can_be_described(child, places):
                 _add_link(adjective, Role.MOD_OF, places[child.index])
+
+
+def _nouns_above_adjective(adjective: Component, places: Places) -> Iterator[Word]:
+    """Yields the nouns on the way up from the words of an adjective: the noun of "a red hat", and
+    through the copula the noun of "the hat is red".
+    """
+    visited: set[Word] = set()
+    for word in adjective.words:
+        waiting = [word.head]
+        while waiting:
+            candidate = waiting.pop()
+            visited.add(candidate)
+            if _can_be_described(candidate, places):
+                yield candidate
+            elif candidate.dep == "amod":
+                # another adjective: further up
+                if candidate.head not in visited:
+                    waiting.append(candidate.head)
+            elif candidate.pos == "AUX":
+                # a copula: its subject and other words below it
+                for child in candidate.children:
+                    if child not in visited and child not in adjective.words:
+                        waiting.append(child)
 
 
 def _can_be_described(word: Word, places: Places) -> bool:

@@ -88,7 +88,9 @@ class SceneGraph:
     unasserted: spans of words that the text denies, doubts, asks about or leaves open by "or"
     (unasserted.py). The graph and `sentences` are without these words.
     denials: the things that the text states are absent (denial.py).
-    hanging: the spans of words with needs, each with the needs of the word (claims.py).
+    hanging: the words that are claims only if a reference has certain words. Each entry is the span
+    of a word with its needs (claims.py). A need is a list of base forms, of which a reference must
+    have one. The circle of "They removed a red circle" has the entry ((19, 25), [["remov"]]).
 
     The last four are empty in published mode.
     """
