@@ -149,7 +149,9 @@ def plain_answer(answer: str) -> str:
 
 
 def shown_answer(answer: str) -> str:
-    """Returns an answer in the form that a reading judge sees: without markup, with all signs."""
+    """Returns an answer in the form that a reading judge sees, without markup and with all signs:
+    "**5 %**" gives "5 %".
+    """
     if any(map(str.isalnum, answer)):
         return read_text(answer).plain
     # an answer of signs: remove invisible characters (Unicode categories M and C), then remove
@@ -207,8 +209,8 @@ def _is_normalised_alike(token: Token, answer: str) -> bool:
 
 
 def read_tokens(answer: str) -> list[Token]:
-    """Returns the tokens of a plain text in order, with the marks between the tokens. The time is
-    linear in the length of the text.
+    """Returns the tokens of a plain text in order, with the marks between the tokens: "5 - 3, red"
+    has the tokens "5-3", "," and "red". The time is linear in the length of the text.
     """
     text = _TIMES_SIGN.sub("\\1*", answer.translate(_SAME_CHARACTERS))
     # words, numbers and signs, each by itself
@@ -285,13 +287,7 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
             else:
                 tokens.append(lexeme)
             continue
-        # a sign: its role decides whether it joins the last token
-        behind = lexemes[number + 1 : number + 3]
-        before = lexemes[number - 1] if number else None
-        if _is_beside_brackets(before, lexeme, behind):
-            role = "sign"
-        else:
-            role = _role_of_sign(last, lexeme, behind)
+        role = _role_in_row(lexemes, number, last)
         if role in ("between", "suffix") and last is not None:
             needs_operand = role == "between"
             tokens[-1] = _joined_token(last, lexeme, needs_operand)
@@ -302,6 +298,20 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
         else:
             tokens.append(replace(lexeme, kind=role))
     return tokens
+
+
+def _role_in_row(lexemes: Sequence[Token], number: int, last: Token | None) -> str:
+    """Returns the role of the sign with the index `number` (`_role_of_sign`). A sign beside an
+    expression in brackets, as in "(a+b)/2", is a token by itself.
+
+    last: the token that the sign might join.
+    """
+    sign = lexemes[number]
+    behind = lexemes[number + 1 : number + 3]
+    before = lexemes[number - 1] if number else None
+    if _is_beside_brackets(before, sign, behind):
+        return "sign"
+    return _role_of_sign(last, sign, behind)
 
 
 def _joined_token(token: Token, lexeme: Token, needs_operand: bool) -> Token:
@@ -447,11 +457,7 @@ def _connects_operands(left: Token, sign: Token, behind: Sequence[Token]) -> boo
         is_unary = sign.text in _PREFIX_SIGNS and following.is_operand
         return is_unary and touches_right and left.end <= sign.start
     if sign.text == "^":
-        is_unit = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
-        can_be_raised = is_unit or left.is_operand
-        is_negative = following.text == "-" and len(behind) > 1
-        is_power = following.is_operand or is_negative
-        return can_be_raised and is_power and touches_left and touches_right
+        return touches_left and touches_right and _is_power(left, behind)
     if not left.is_operand or not following.is_operand:
         return False
     # spaces on both sides or on no side: "5 - 3" is one formula, and "5 -3" is two numbers
@@ -463,35 +469,52 @@ def _connects_operands(left: Token, sign: Token, behind: Sequence[Token]) -> boo
     return is_even and sign.text in _OPERATOR_SIGNS
 
 
+def _is_power(left: Token, behind: Sequence[Token]) -> bool:
+    """Whether a "^" between these tokens raises a number, a variable or a unit to a power: "x^2",
+    "10^-3", "km^2", but not "dog^2".
+
+    left: the token before the "^". behind: the lexemes after the "^", at least one.
+    """
+    is_unit = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
+    is_negative = behind[0].text == "-" and len(behind) > 1
+    return (is_unit or left.is_operand) and (is_negative or behind[0].is_operand)
+
+
 def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
     """Returns the tokens with number words as digits ("twenty-one" becomes "21") and with "minus 5"
     as "-5".
     """
     joined: list[Token] = []
-    at = 0
+    at = 0  # the index of the next token
     while at < len(tokens):
-        token = tokens[at]
-        run: list[Token] = []
-        # the number in words that begins at this token
-        if _may_begin_number(tokens, at):
-            run = _number_words_from(tokens, at)
-        number, read = number_in_words([word.text for word in run])
-        # a single token in digits does not change
-        is_in_words = read > 1 or token.kind != "number"
-        if read and is_in_words:
-            last = run[read - 1]
-            # skip all tokens of the number: "twenty-one" is three tokens, because of the hyphen
-            while tokens[at] is not last:
-                at += 1
-            token = Token(number, token.start, last.end, "number")
+        token, at = _number_or_token(tokens, at)
         # the sign of "minus 5"
         before = joined[-1] if joined else None
         if token.kind == "number" and before is not None and before.text in _MINUS_WORDS:
             joined[-1] = Token(f"-{token.text}", before.start, token.end, "number")
         else:
             joined.append(token)
-        at += 1
     return joined
+
+
+def _number_or_token(tokens: Sequence[Token], at: int) -> tuple[Token, int]:
+    """Returns the number in words that begins at the index `at`, as one token in digits, and the
+    index of the token behind it. Without such a number, returns the token at the index unchanged.
+    """
+    token = tokens[at]
+    if not _may_begin_number(tokens, at):
+        return token, at + 1
+    run = _number_words_from(tokens, at)
+    number, read = number_in_words([word.text for word in run])
+    # a single token in digits does not change
+    is_in_words = read > 1 or token.kind != "number"
+    if not read or not is_in_words:
+        return token, at + 1
+    last = run[read - 1]
+    # skip all tokens of the number: "twenty-one" is three tokens, because of the hyphen
+    while tokens[at] is not last:
+        at += 1
+    return Token(number, token.start, last.end, "number"), at + 1
 
 
 def _may_begin_number(tokens: Sequence[Token], at: int) -> bool:

@@ -162,7 +162,8 @@ class _Scopes:
                 self.by_word[step] = self._scope_of(step)
 
     def _scope_of(self, word: Word) -> Scope:
-        """Returns the scope that a word passes down. The scope of its head must already be in
+        """Returns the scope that a word passes down. The "leaps" of "a man leaps over a fence"
+        passes the need {"man", "leap"} down. The scope of the word's head must already be in
         `by_word`.
         """
         is_sentence = begins_sentence(word)
@@ -179,7 +180,8 @@ class _Scopes:
         return Scope(needs, self._denied_from(word, above, ends_denial), last_or)
 
     def _inherited_needs(self, word: Word, above: Scope, ends_denial: bool) -> ClaimNeeds:
-        """Returns the needs of the word's head that apply to the word too.
+        """Returns the needs of the word's head that apply to the word too: all of them, unless the
+        word is a subject or comes after the alternatives of an "or".
 
         above: the scope of the word's head.
         ends_denial: whether a denial above the word ends before the word.
@@ -539,7 +541,8 @@ def may_take_back(word: Word) -> bool:
 
 def subject_of(verb: Word) -> Word | None:
     """Returns the subject of a verb: its direct subject, the subject of the verb above it, or the
-    noun that the verb describes. None without a subject.
+    noun that the verb describes. The man is the subject of both verbs in "a man who waits is tall".
+    None without a subject.
     """
     for _ in range(MAX_STEPS_TO_SUBJECT):
         subject = direct_subject(verb)
@@ -559,8 +562,8 @@ def subject_of(verb: Word) -> Word | None:
 
 
 def finite_of(verb: Word) -> Word | None:
-    """Returns the word that carries the tense of a clause: an auxiliary or the verb itself. None
-    for a clause without tense.
+    """Returns the word that carries the tense of a clause: the "has" of "a man has left", or the
+    verb itself in "a man leaves". None for a clause without tense ("a man leaving").
     """
     for child in verb.children:
         if child.dep in ("aux", "auxpass") and child.tag in FINITE_VERB_TAGS:

@@ -142,7 +142,9 @@ class _ThingsOfText:
             best_of_sentence[thing] = mention
 
     def _thing_of_word(self, word: Word) -> _Thing | None:
-        """Returns the thing that a word names or refers to, None for a word without a thing."""
+        """Returns the thing that a word names or refers to: the cup for the "it" of "A cup is here,
+        and it is red." None for a word without a thing.
+        """
         if word.is_relative:
             return self.thing_of.get(_noun_of_relative(word))
         if word.text.lower() in PRONOUNS:
@@ -152,8 +154,8 @@ class _ThingsOfText:
         return None
 
     def _thing_of_noun(self, noun: Word) -> _Thing:
-        """Returns the thing that a noun names: an earlier thing, or else a new thing. The words
-        that describe the noun are added to the description of the thing.
+        """Returns the thing that a noun names: an earlier thing ("the cup" after "a cup"), or else
+        a new thing. The words that describe the noun are added to the description of the thing.
         """
         is_plural = _is_plural(noun)
         same_name = self._by_name[noun.lemma, is_plural]
@@ -343,8 +345,9 @@ def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
 
 
 def _rank_of_word(word: Word) -> int:
-    """Returns 0 for a subject, 1 for an object, 2 for another word. A pronoun refers to a word of
-    the lowest rank.
+    """Returns the rank of a word: 0 for a subject, 1 for an object, 2 for another word. In "a man
+    holds a cup" the man has rank 0 and the cup rank 1. A pronoun refers to a word of the lowest
+    rank.
 
     word: the first of its conjuncts, because all conjuncts have the rank of the first conjunct.
     """

@@ -189,7 +189,7 @@ def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
 def things_stated_absent(
     words: Sequence[Word], denies: Set[Word], denied: Set[Word]
 ) -> Iterator[Denial]:
-    """Yields the things that a text states are absent.
+    """Yields the things that a text states are absent: a red circle for "There is no red circle."
 
     words: the whole text.
     denies: the words of the text that deny.
@@ -300,7 +300,9 @@ def places_of(noun: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def adjectives_of(noun: Word) -> list[Word]:
-    """Returns the words directly below a noun that describe the noun, in text order."""
+    """Returns the words directly below a noun that describe the noun, in text order: the "red" of
+    "no red hat".
+    """
     adjectives = []
     for child in noun.children:
         # "missing" and "absent" deny the noun and describe nothing

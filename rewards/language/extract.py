@@ -195,7 +195,8 @@ def without_words(
     words: Sequence[Word],
     left_out: frozenset[int],
 ) -> list[str]:
-    """Returns the sentences without the words to leave out.
+    """Returns the sentences without the words to leave out: "There is ." for "There is no dog."
+    without "no" and "dog".
 
     A sentence that loses words becomes its remaining words, joined by spaces. Other sentences do
     not change.
@@ -264,7 +265,8 @@ class _Builder:
         self.lowest: dict[int | str, int] = {}
 
     def build(self, components: Pieces) -> None:
-        """Adds the entities, attributes and relations of the components.
+        """Adds the entities, attributes and relations of the components. "A red circle sits on a
+        box" gives two entities, the attribute "red" and the relation "sits on".
 
         Entities come first, because attributes and relations refer to entities. Prepositions come
         last, because a verb takes its own prepositions.
@@ -305,8 +307,9 @@ class _Builder:
         return bool(members)
 
     def _add_entity(self, component: Component) -> None:
-        """Adds a mention to the entity of its cluster. The first mention of a cluster, and a
-        mention without a cluster, add a new entity.
+        """Adds a mention to the entity of its cluster: "A cup" and a later "it" are two mentions of
+        one entity. The first mention of a cluster, and a mention without a cluster, add a new
+        entity.
         """
         clusters = self._clusters(component)
         numbers = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
@@ -438,8 +441,9 @@ class _Builder:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
     def _all_paths(self, verb: Component) -> Iterator[PrepositionPath]:
-        """Yields every path of prepositions from a verb: the first preposition is below the verb,
-        and each further preposition is below the preposition before it.
+        """Yields every path of prepositions from a verb: ("from",) and ("from", "behind") for
+        "looks from behind a tree". The first preposition is below the verb, and each further
+        preposition is below the preposition before it.
         """
         waiting: list[PrepositionPath] = []
         for target in reversed(self._prepositions_below(verb)):

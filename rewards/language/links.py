@@ -110,7 +110,9 @@ def _can_be_described(word: Word, places: Places) -> bool:
 
 
 def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
-    """Links a verb to its subjects and its direct objects."""
+    """Links a verb to its subjects and its direct objects: in "a man holds a cup" the verb "holds"
+    gets the subject "man" and the object "cup".
+    """
     for word in verb.words:
         # particles and adverbs of the verb have no subjects and objects
         if word.pos != "VERB" and word is not verb.anchor:
@@ -171,7 +173,9 @@ def _may_open_inverted_sentence(word: Word) -> bool:
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
-    """Links a preposition to its head and to its objects."""
+    """Links a preposition to its head and to its objects: in "a cup on a table" the preposition
+    "on" gets the head "cup" and the object "table".
+    """
     word = preposition.anchor
     head = word.head
     # up to the first head outside of the preposition

@@ -14,7 +14,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 
 
 def _small_numbers() -> dict[str, int]:
-    """Returns the numbers below a hundred that are one word: a dict from the word to the number."""
+    """Returns the numbers below a hundred that are one word, as a dict: "twenty" gives 20."""
     numbers = {word: int(digit) for word, digit in DIGITS_OF_WORDS.items()}
     for number, word in enumerate(_TEENS.split(), start=11):
         numbers[word] = number
@@ -99,8 +99,8 @@ class _GrowingNumber:
         self.is_empty = True
 
     def add(self, word: str, value: Decimal | None) -> bool:
-        """Adds a word to the number. Returns False for a word that cannot continue the number,
-        which does not change then.
+        """Adds a word to the number. Returns False for a word that cannot continue the number, such
+        as "thirty" after "twenty". Such a word does not change the number.
 
         value: the number that the word adds, None for a scale and for a word that is no number.
         """

@@ -153,8 +153,8 @@ def is_of_another_picture(word: Word) -> bool:
 
 
 def has_content(word: Word) -> bool:
-    """Whether a word has a meaning of its own. False for a neutral word and for a word that only
-    points to other words.
+    """Whether a word has a meaning of its own, as "lie" has. False for a neutral word ("is"), and
+    for a word that only points to other words ("that").
     """
     text = word.text.lower()
     if text in TURNING_WORDS:

@@ -45,7 +45,8 @@ def without_unmet_needs(graph: SceneGraph, reference_words: Set[str]) -> SceneGr
 
 def _without_spans(graph: SceneGraph, removed: Set[CharacterSpan]) -> SceneGraph:
     """Returns the graph without the entities, attributes and relations all of whose words are
-    removed. A relation also needs both of its entities.
+    removed. A relation also needs both of its entities: without the word "box", the graph of "a
+    circle on a box" has no relation.
 
     removed: the spans of the removed words.
     """

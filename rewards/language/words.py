@@ -136,7 +136,9 @@ class Word:
 
 
 def read_words(doc: Doc) -> tuple[list[Word], list[str]]:
-    """Returns the words of a parsed text and its stripped sentences."""
+    """Returns the words of a parsed text and its stripped sentences. "A dog sits. It is old." has
+    eight words, because each full stop is a word.
+    """
     if not len(doc):
         return [], []
     sentences = list(doc.sents)

@@ -13,7 +13,7 @@ The function words are English.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -162,9 +162,9 @@ def _pieces_of_words(
 
 
 def _pieces_of_signs(text: str) -> list[tuple[int, int, str]]:
-    """Returns the (start, end, kind) of the signs and white space that are filler: in a run without
-    letters and digits, the characters after the first MOST_SIGNS. The line below the head of a
-    Markdown table may be longer.
+    """Returns the (start, end, kind) of the signs and white space that are filler. In a run without
+    letters and digits, such as "!!!!!!!!!!!!", these are the characters after the first MOST_SIGNS.
+    The line below the head of a Markdown table may be longer.
     """
     pieces = []
     for signs in NO_WORDS.finditer(text):
@@ -176,8 +176,8 @@ def _pieces_of_signs(text: str) -> list[tuple[int, int, str]]:
 
 
 def _words_of_few_kinds(words: Sequence[str]) -> list[int]:
-    """Returns the numbers of the words before which the text says the same few words again and
-    again: of the last WINDOW_WORDS words, at most FEW_WORDS are different.
+    """Returns the numbers of the words at the end of WINDOW_WORDS words of which at most FEW_WORDS
+    are different: of "dog cat dog cat ..." the words from the sixteenth on.
     """
     numbers = []
     for last in range(WINDOW_WORDS - 1, len(words)):
@@ -269,6 +269,29 @@ def _words_just_said(
     gap_signs = _gap_signs(text, places)
     doubled_words = _doubled_words(beside_text)
     repeated: list[int] = []
+    for start, length in _copies(words):
+        before = gap_signs[start]
+        behind = gap_signs[start + length]
+        if length == 1:
+            is_named = words[start] in beside_text
+            is_name = text[places[start][0]].isupper() and not is_named  # "Duran Duran"
+            may_double = is_name or words[start] in doubled_words or words[start].isdigit()
+            is_filler = before in (" ", ",") and not may_double
+        else:
+            copy = words[start : start + length]
+            adds_nothing = _copy_adds_nothing(copy, before, behind)
+            is_filler = adds_nothing and not _is_chain(words, start, length)
+        if is_filler:
+            repeated += range(start, start + length)
+    return repeated
+
+
+def _copies(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yields (start, length) of each phrase that is a copy of the words right before it: (3, 3) for
+    the second "in the corner" of "in the corner in the corner". Both numbers count words.
+
+    Phrases of function words alone, such as "that" of "that that", are left out.
+    """
     for start in range(1, len(words)):
         longest = min(PHRASE_WORDS, start, len(words) - start)
         for length in range(1, longest + 1):
@@ -276,21 +299,9 @@ def _words_just_said(
             if words[start - 1] != words[start + length - 1]:
                 continue
             copy = words[start : start + length]
-            if words[start - length : start] != copy or FUNCTION_WORDS.issuperset(copy):
-                continue
-            before = gap_signs[start]
-            behind = gap_signs[start + length]
-            if length == 1:
-                is_named = words[start] in beside_text
-                is_name = text[places[start][0]].isupper() and not is_named  # "Duran Duran"
-                may_double = is_name or words[start] in doubled_words or words[start].isdigit()
-                is_filler = before in (" ", ",") and not may_double
-            else:
-                adds_nothing = _copy_adds_nothing(copy, before, behind)
-                is_filler = adds_nothing and not _is_chain(words, start, length)
-            if is_filler:
-                repeated += range(start, start + length)
-    return repeated
+            is_copy = words[start - length : start] == copy
+            if is_copy and not FUNCTION_WORDS.issuperset(copy):
+                yield start, length
 
 
 def _copy_adds_nothing(copy: Sequence[str], before: str, behind: str) -> bool:
@@ -463,7 +474,8 @@ def _words_of_no_language(words: Sequence[str], beside_text: str) -> list[int]:
 
 
 def _is_foreign(word: str, latin: bool) -> bool:
-    """Whether a word is too long, or of another script than Latin where only Latin is expected.
+    """Whether a word is too long, or of another script than Latin ("的") where only Latin is
+    expected.
 
     latin: whether prompt, references and question of the row have Latin letters alone.
     """
@@ -498,7 +510,8 @@ def _unfinished_word(
 def _joined_neighbours(
     text: str, pieces: Sequence[tuple[int, int, str]]
 ) -> list[tuple[int, int, str]]:
-    """Returns the pieces without overlaps, with neighbours of the same kind joined.
+    """Returns the pieces without overlaps, with neighbours of the same kind joined: the two pieces
+    of "so so" become one.
 
     pieces: sorted (start, end, kind). Neighbours have no word between them.
     """

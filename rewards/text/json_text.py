@@ -210,9 +210,9 @@ def _note_key(key: _JsonToken) -> None:
 
 
 def _note_value(value: _JsonToken) -> None:
-    """Connects a text, number, object or list with its key, and counts it in the object of the key.
-    The counts say later which keys are read and which are dropped. Only the first value behind a
-    key of the same object is its value.
+    """Connects a text, number, object or list with its key, and counts it in the object of the key:
+    `"label": "a heron"` is a text of the key "label". The counts say later which keys are read and
+    which are dropped. Only the first value behind a key of the same object is its value.
     """
     key = value.key
     container = value.container

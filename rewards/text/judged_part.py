@@ -27,7 +27,7 @@ _TAG_NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
 
 
 def check_part(part: str | None) -> str | None:
-    """Returns the part unchanged. None means the whole completion.
+    """Returns the part unchanged: "caption", or "/Caption: (.*)/". None means the whole completion.
 
     Raises ValueError if the part is neither a name nor a valid regular expression between slashes.
     """

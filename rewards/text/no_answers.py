@@ -263,7 +263,9 @@ def _is_error_page(page: str) -> bool:
 
 
 def is_error_object(text: str) -> bool:
-    """Whether the text is a JSON object that reports an error. The object may be cut off."""
+    """Whether the text is a JSON object that reports an error, such as `{"error": "overloaded"}`.
+    The object may be cut off.
+    """
     # remove a code fence around the object; a text that begins with a brace needs no copy
     if text[:1].isspace() or text[:1] not in "{[":
         text = text.strip()
@@ -300,7 +302,8 @@ def is_missing(sample: Sample) -> bool:
 
 
 def is_expected(sample: Sample) -> bool:
-    """Whether the row itself expects the completion, so that the completion is no failure.
+    """Whether the row itself expects the completion, so that the completion is no failure: the
+    completion "404 Not Found" of a row with the reference "404 Not Found".
 
     An expected completion shares at least half of its content words with one reference, answer or
     context of the row. A completion that occurs word for word in the question, as an option does,
@@ -321,7 +324,8 @@ def is_expected(sample: Sample) -> bool:
 
 
 def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_other: int) -> bool:
-    """Whether one text is the completion of too many different rows to be a real answer.
+    """Whether one text, such as "Failed to answer", is the completion of too many different rows to
+    be a real answer.
 
     of_text: the samples with this text. samples: all samples. rows_of_other: the number of rows of
     the most frequent other text that is long.
@@ -334,12 +338,7 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     different = len(np.unique(contents))
     if different < LEAST_ROWS:
         return False
-    has_references = any(any(expected_texts(sample)) for sample in of_text)
-    # the text must have a large share of the rows, or far more rows than any other text
-    share = SHARE_OF_ROWS if has_references else BLIND_SHARE
-    is_frequent = len(of_text) >= OUTSTANDING_FACTOR * rows_of_other
-    is_outstanding = has_references and is_long(text) and is_frequent
-    if different < share * len(samples) and not is_outstanding:
+    if not _is_frequent(of_text, different, len(samples), rows_of_other):
         return False
     # a text that half of its rows expect is an answer
     if 2 * sum(map(is_expected, of_text)) >= len(of_text):
@@ -353,6 +352,20 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     if may_be_value and all(map(is_short_answer, of_text)):
         return False
     return not is_said(text, samples)
+
+
+def _is_frequent(of_text: Sequence[Sample], different: int, count: int, rows_of_other: int) -> bool:
+    """Whether a text has a large share of all rows, or far more rows than any other text.
+
+    of_text: the samples with this text. different: how many of them differ. count: the number of
+    all samples. rows_of_other: the number of rows of the most frequent other text that is long.
+    """
+    has_references = any(any(expected_texts(sample)) for sample in of_text)
+    share = SHARE_OF_ROWS if has_references else BLIND_SHARE
+    if different >= share * count:
+        return True
+    has_far_more_rows = len(of_text) >= OUTSTANDING_FACTOR * rows_of_other
+    return has_references and is_long(of_text[0].completion) and has_far_more_rows
 
 
 def is_long(text: str) -> bool:

@@ -109,7 +109,7 @@ def _places_of_markup(
     text: str, unread: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int]]:
     """Yields the start and end of each place with markup. Pieces of markup with only white space
-    between them are in one place.
+    between them, such as "<br> <br>", are in one place.
 
     unread: the (start, end, kind) of the characters that are not read, in order. Some kinds, such
     as reasoning, are no markup.

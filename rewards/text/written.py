@@ -98,7 +98,8 @@ def read_text(text: str, answers: bool = False) -> Reading:
 def _stable_reading(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns a reading that a further reading would not change.
 
-    Dropped markup may leave signs that form new markup. Spaces replace such signs.
+    Dropped markup may leave signs that form new markup: "<<b>b>" leaves "<b>". Spaces replace such
+    signs.
 
     reading: the text after a first reading. kinds: the kind of each dropped character, which this
     function completes.
@@ -215,7 +216,7 @@ def _without_other_parts(text: str) -> Iterator[Piece]:
 
 
 def _without_invisible(text: str) -> Iterator[Piece]:
-    """Yields the pieces of the text, without invisible characters."""
+    """Yields the pieces of the text, without invisible characters such as the soft hyphen."""
     at = 0
     for run in _INVISIBLE_RUN.finditer(text):
         yield at, run.start()
@@ -225,7 +226,9 @@ def _without_invisible(text: str) -> Iterator[Piece]:
 
 
 def _without_quotes(text: str) -> Iterator[Piece]:
-    """Yields the pieces of the text, without quotation marks around the whole text."""
+    """Yields the pieces of the text, without quotation marks around the whole text: '"A dog."'
+    gives "A dog."
+    """
     whole = _QUOTED_WHOLE.fullmatch(text)
     if whole is None:
         yield 0, len(text)
