@@ -72,7 +72,7 @@ def test_the_cases_from_the_field() -> None:
 WRITTEN = "<think>A dog.</think>## Caption\n\n**A blue circle** is above a <b>red</b> square.</s>"
 
 
-def test_spans_lie_on_what_was_written() -> None:
+def test_spans_lie_on_what_was_written_and_a_verdict_says_what_was_not_read() -> None:
     reference = "<answer>A **red** circle is above a red square.</answer>"
     sample = Sample("", WRITTEN, references=("A dog.", reference))
     (verdict,) = PoshReward(MatchJudge()).assess([sample])
@@ -82,18 +82,12 @@ def test_spans_lie_on_what_was_written() -> None:
     pairs = list(zip(plain.spans, verdict.spans, strict=True))
     assert all(said[one.start : one.end] == WRITTEN[two.start : two.end] for one, two in pairs)
     assert {reference[span.start : span.end] for span in verdict.missed} >= {"red"}
-    (published,) = PoshReward(MatchJudge(), mode="published").assess([sample])
-    assert published.score != verdict.score
-
-
-def test_a_verdict_says_what_was_not_read() -> None:
-    sample = Sample("", WRITTEN, references=("A dog.",))
-    (verdict,) = PoshReward(MatchJudge()).assess([sample])
     counts = {"reasoning": 21, "labels": 10, "Markdown": 4, "HTML": 7, "special tokens": 4}
     assert not_read([(WRITTEN, verdict.unread)]).unread == counts
     first = verdict.unread[0]
     assert WRITTEN[first.start : first.end] == "<think>A dog.</think>"
     (published,) = PoshReward(MatchJudge(), mode="published").assess([sample])
+    assert published.score != verdict.score
     assert published.unread == ()
 
 
