@@ -73,7 +73,8 @@ MARKS_BEFORE_CLAUSES = word_set(
     "as while that though although because since when where whilst so for to and with"
 )
 MARKS_OF_CLAUSES = MARKS_BEFORE_CLAUSES | CONDITION_WORDS
-OWN_LEADS = PLAIN_WORDS | LEADING_WORDS | PLACING_PREPOSITIONS
+# words before a preposition that leave the claim as it is: "next to a dog", "top of a table"
+NEUTRAL_BEFORE_PREPOSITION = PLAIN_WORDS | LEADING_WORDS | PLACING_PREPOSITIONS
 POSSIBILITY_VERBS = MODAL_VERBS | {"can", "ca"}
 # the reach of an "or": which words besides the joined word itself are alternatives
 REACH_WORD = 0  # no other word: "cleaning or painting a wall" leaves no doubt about the wall
@@ -347,13 +348,13 @@ def preposition_needs(preposition: Word) -> Iterator[frozenset[str]]:
     head = preposition.head
     text = preposition.text.lower()
     # "a painting of a dog", and not "a group of dogs"
-    of_noun = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
-    # a preposition that a word before it leads: "devoid of dogs", and not "next to a dog"
-    follows_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
-    of_lead = follows_lead and head.lemma not in OWN_LEADS
+    noun_decides = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
+    # "devoid of dogs", and not "next to a dog"
+    is_behind_other = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
+    other_decides = is_behind_other and head.lemma not in NEUTRAL_BEFORE_PREPOSITION
     if text not in PLACE_WORDS:
         yield need_of(preposition)  # "without", "unlike", "for"
-    elif of_noun or of_lead:
+    elif noun_decides or other_decides:
         yield need_of(head)
     if text == "of":  # "instead of"
         yield from map(need_of, filter(may_take_back, preposition.children))

@@ -80,7 +80,7 @@ class _RankedMention(NamedTuple):
     """
 
     rank: int
-    index: int
+    word_index: int
 
 
 # for each sentence, the best mention of each thing in it

@@ -56,21 +56,25 @@ def find_denying_words(words: Sequence[Word]) -> set[Word]:
     """
     denying_words = set()
     for number, word in enumerate(words):
-        text = word.text.lower()
-        if text not in DENIAL_WORDS:
-            continue
-        behind = ""
-        if number + 1 < len(words):
-            behind = words[number + 1].text.lower()
-        if behind in NO_DENIAL_BEFORE:
-            continue  # "not only", "no more than"
-        if text in ("no", "none", "nothing"):
-            is_answer = word.tag == "UH" or not behind[:1].isalpha()  # "No, ...", "No 5"
-            is_name = number > 0 and words[number - 1].tag in ("DT", "PRP$")
-            if is_answer or is_name:
-                continue
-        denying_words.add(word)
+        if word.text.lower() in DENIAL_WORDS and not is_idle_denial(words, number):
+            denying_words.add(word)
     return denying_words
+
+
+def is_idle_denial(words: Sequence[Word], number: int) -> bool:
+    """Whether a word such as "no" denies nothing at its place, as in "No 5" and "not only".
+
+    number: the index of the word in `words`, the words of the whole text.
+    """
+    word = words[number]
+    behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
+    if behind in NO_DENIAL_BEFORE:
+        return True  # "not only", "no more than"
+    if word.text.lower() not in ("no", "none", "nothing"):
+        return False
+    is_answer = word.tag == "UH" or not behind[:1].isalpha()  # "No, ...", "No 5", "none."
+    is_name = number > 0 and words[number - 1].tag in ("DT", "PRP$")  # "a no parking sign"
+    return is_answer or is_name
 
 
 def near_denials(denies: Set[Word]) -> set[Word]:

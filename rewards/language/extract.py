@@ -1,6 +1,6 @@
 """Makes the scene graph of a parsed text."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from typing import NamedTuple
 
@@ -314,14 +314,7 @@ class _Builder:
         clusters = self._clusters(component)
         numbers = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
         if not numbers:
-            entity = Entity(component.text, heads=[], sentence_idxs=[], text_spans=[])
-            entity.is_us = component.text.lower() in VIEWER_WORDS
-            entity.is_right = "right" in clusters and self._has_others("right", component)
-            entity.is_left = "left" in clusters and self._has_others("left", component)
-            # as published: in a text without "our left", "our right" counts as left and right
-            if entity.is_right and "left" not in self.references.words_of:
-                entity.is_left = True
-            self.entities.append(entity)
+            self.entities.append(self._new_entity(component, clusters))
             numbers = [len(self.entities) - 1]
         number = min(numbers)
         self.entity_of[component] = number
@@ -333,6 +326,20 @@ class _Builder:
         entity.heads.append(component.text)
         entity.sentence_idxs.append(component.anchor.sentence)
         entity.text_spans += component.spans
+
+    def _new_entity(self, component: Component, clusters: Set[int | str]) -> Entity:
+        """Returns an entity without mentions that has the name of a component.
+
+        clusters: the clusters of the component. The cluster "left" is "our left".
+        """
+        entity = Entity(component.text, heads=[], sentence_idxs=[], text_spans=[])
+        entity.is_us = component.text.lower() in VIEWER_WORDS
+        entity.is_right = "right" in clusters and self._has_others("right", component)
+        entity.is_left = "left" in clusters and self._has_others("left", component)
+        # as published: in a text without "our left", "our right" counts as left and right
+        if entity.is_right and "left" not in self.references.words_of:
+            entity.is_left = True
+        return entity
 
     def _add_attribute(self, targets: Pieces, pieces: Pieces) -> None:
         """Adds an attribute to every target that is an entity.

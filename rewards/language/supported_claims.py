@@ -66,9 +66,9 @@ def _without_spans(graph: SceneGraph, removed: Set[CharacterSpan]) -> SceneGraph
     for relation in graph.relations:
         subject = new_numbers.get(relation.subject)
         target = new_numbers.get(relation.object)
-        has_entities = subject is not None and target is not None
-        if has_entities and not _is_removed(relation.text_spans, removed):
-            relations.append(replace(relation, subject=subject, object=target))
+        if subject is None or target is None or _is_removed(relation.text_spans, removed):
+            continue
+        relations.append(replace(relation, subject=subject, object=target))
     return replace(graph, entities=entities, relations=relations)
 
 
@@ -78,4 +78,4 @@ def _is_removed(spans: Sequence[CharacterSpan], removed: Set[CharacterSpan]) -> 
 
     spans: its words.
     """
-    return bool(spans) and removed.issuperset(spans)
+    return bool(spans) and all(span in removed for span in spans)

@@ -550,8 +550,10 @@ def penalise_filler(
     share_left = 1 - filler.share
     spans = verdict.spans
     if filler.pieces:
+        # each piece is a new component, numbered after the components of the metric
+        first = max((span.component for span in verdict.spans), default=-1) + 1
         kept = [replace(span, credit=span.credit * share_left) for span in verdict.spans]
-        spans = (*kept, *_spans_of_filler(verdict, length, filler))
+        spans = (*kept, *_spans_of_filler(filler, verdict.score, length, first))
     share = filler.share
     # with an earlier penalty, the part "filler" is the share that both penalties remove together
     if FILLER_PART in verdict.parts:
@@ -562,17 +564,15 @@ def penalise_filler(
     return replace(verdict, score=score, parts=parts, spans=spans)
 
 
-def _spans_of_filler(verdict: Verdict, length: float, filler: Filler) -> list[Span]:
-    """Returns a span for each piece of filler. Its credit is the cost of the piece: the score of
-    the verdict times the share of the piece in the text.
+def _spans_of_filler(filler: Filler, score: float, length: float, first: int) -> list[Span]:
+    """Returns a span for each piece of filler. Its credit is the cost of the piece: the score times
+    the share of the piece in the text.
 
-    length: as for `penalise_filler`.
+    score: the score without the penalty. length: as for `penalise_filler`. first: the number of the
+    first piece's component.
     """
-    # each piece is a new component, numbered after the components of the metric
-    components = [span.component for span in verdict.spans]
-    first = max(components, default=-1) + 1
     spans = []
     for component, (start, end, reason) in enumerate(filler.pieces, start=first):
-        cost = -verdict.score * (end - start) / length
+        cost = -score * (end - start) / length
         spans.append(Span(start, end, 0.0, cost, FILLER_PART, reason, component))
     return spans

@@ -8,6 +8,7 @@ signs gets parentheses: "\frac{x + 1}{2}" is "(x + 1)/2".
 import re
 from collections.abc import Generator, Iterator
 from html.entities import html5
+from typing import NamedTuple
 
 from spanreward.rewards.text.pieces import LATEX, Piece
 
@@ -99,14 +100,24 @@ def without_latex(text: str) -> Iterator[Piece]:
         yield 0, len(text)
 
 
+class _OpenArgument(NamedTuple):
+    """An argument of a command whose closing brace is not read yet.
+
+    closing: the sign that replaces the closing brace, ")" or "".
+    behind: the sign to put behind if another argument, a letter or a digit follows.
+    """
+
+    closing: str
+    behind: str
+
+
 class _Latex:
     """Reads a text from its start to its end, and keeps track of open braces and formulas."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # For each open brace of an argument: the sign that replaces its closing brace, and the sign
-        # to put behind. None for a brace that is kept.
-        self.braces: list[tuple[str, str] | None] = []
+        # the open braces, the last one last: an argument, or None for a brace that is kept
+        self.braces: list[_OpenArgument | None] = []
         self.ends: set[int] = set()  # offsets of the signs that end an open formula
 
     def pieces(self) -> Iterator[Piece]:
@@ -169,7 +180,7 @@ class _Latex:
             return (yield from self._read_root(start, end))
         if _WRAPPING_COMMAND.fullmatch(name) and group:
             yield start, group.end(), LATEX
-            self.braces.append(("", ""))  # the closing brace will be dropped, too
+            self.braces.append(_OpenArgument("", ""))  # the closing brace will be dropped, too
             return group.end()
         if _FUNCTION_COMMAND.fullmatch(name):
             # "\sin{x}" becomes "sin x"
@@ -232,31 +243,29 @@ class _Latex:
     def _read_argument(
         self, at: int, before: str, after: str, between: str = ""
     ) -> PiecesAndOffset:
-        """Yields the start of a command's argument, and returns the offset to read on from.
+        """Yields the opening brace of a command's argument as dropped, and returns the offset
+        behind the brace. Around an argument of several signs parentheses are put: "\\sqrt{x + 1}"
+        becomes "√(x + 1)".
 
-        at: the offset of the argument's brace. before: put before an argument of a single sign; an
-        argument of several signs gets "(" instead. after: put behind the argument if a letter, a
-        digit or a brace follows. between: put between this argument and the next argument, such as
-        "/" of a fraction.
+        at: the offset of the brace.
+        before: put before an argument of a single sign, such as the space of "sin x".
+        after: put behind the argument if a letter, a digit or a brace follows.
+        between: put between this argument and the next argument, such as "/" of a fraction.
         """
         group = _GROUP_START.match(self.text, at)
         assert group
         is_single = _SINGLE_ARGUMENT.match(self.text, group.end()) is not None
         yield at, group.end(), LATEX
-        # the signs for the closing brace are kept until the brace is closed
-        if is_single:
-            yield before, group.end() - 1
-            self.braces.append(("", between or after))
-        else:
-            yield "(", group.end() - 1
-            self.braces.append((")", between or after))
+        yield before if is_single else "(", group.end() - 1
+        # what replaces the closing brace is kept until the brace is read
+        closing = "" if is_single else ")"
+        self.braces.append(_OpenArgument(closing, between or after))
         return group.end()
 
     def _read_end_sign(self, token: re.Match[str]) -> PiecesAndOffset:
         """Yields the replacement of a brace, or of a sign that may end a formula.
 
-        Returns the offset to read on from. `self.braces` has an entry for each open brace: None for
-        a plain brace, and for the brace of an argument the signs that replace its end.
+        Returns the offset to read on from.
         """
         start, end = token.span()
         if token["sign"] == "{":
@@ -266,7 +275,7 @@ class _Latex:
         if token["sign"] == "}":
             opened = self.braces.pop() if self.braces else None
             if opened is not None:
-                return (yield from self._end_argument(start, end, *opened))
+                return (yield from self._end_argument(start, end, opened))
         # not a brace: drop the sign that ends a formula
         elif start in self.ends:
             yield start, end, LATEX
@@ -274,25 +283,26 @@ class _Latex:
         yield start, end
         return end
 
-    def _end_argument(self, start: int, end: int, close: str, then: str) -> PiecesAndOffset:
-        """Yields the replacement of an argument's closing brace, and returns the offset to read on.
+    def _end_argument(self, start: int, end: int, argument: _OpenArgument) -> PiecesAndOffset:
+        """Yields the replacement of an argument's closing brace, and returns the offset to read on
+        from: for the first "}" of "\\frac{x + 1}{2}" the signs ")" and "/", and the offset behind
+        the "{".
 
-        start, end: the characters of the brace. close: the sign that replaces the brace, ")" or "".
-        then: the sign to put behind if another argument, a letter or a digit follows.
+        start, end: the characters of the brace.
         """
         yield start, end, LATEX
-        yield close, start
+        yield argument.closing, start
         following = self.text[end : end + 1]
-        if then == "/":
+        if argument.behind == "/":
             # the slash between numerator and denominator
-            yield then, start
+            yield "/", start
             if _GROUP_START.match(self.text, end):
                 return (yield from self._read_argument(end, "", " "))
-        elif then and following == "{":
-            yield then, start
+        elif argument.behind and following == "{":
+            yield argument.behind, start
             return (yield from self._read_argument(end, "", ""))
-        elif then and following.isalnum():
-            yield then, start
+        elif argument.behind and following.isalnum():
+            yield argument.behind, start
         return end
 
     def _read_start_sign(self, token: re.Match[str]) -> Iterator[Piece]:

@@ -117,14 +117,15 @@ def lone_stars(text: str) -> set[int]:
         after = text[end : end + 1]
         size = min(end - start, 3)
         is_within_word = before.isalnum() and after.isalnum()
-        if is_within_word and (before.isdigit() or after.isdigit()):
-            lone.add(start)  # "2**3"
-        elif before and not before.isspace() and opened[size]:
+        is_operator = is_within_word and (before.isdigit() or after.isdigit())  # "2**3"
+        may_close = bool(before) and not before.isspace()
+        may_open = bool(after) and not after.isspace()
+        if not is_operator and may_close and opened[size]:
             lone.discard(opened[size].pop())  # this run closes a pair, and both runs are markup
-        else:
-            if after and not after.isspace():
-                opened[size].append(start)
-            # the run counts as content until its partner is found
-            if size == 1 or (size == 2 and is_within_word):
-                lone.add(start)
+            continue
+        if may_open and not is_operator:
+            opened[size].append(start)
+        # the run counts as content until its partner is found
+        if is_operator or size == 1 or (size == 2 and is_within_word):
+            lone.add(start)
     return lone

@@ -314,13 +314,10 @@ def is_expected(sample: Sample) -> bool:
         shared_words = words & content_of_text(text)
         if words and 2 * len(shared_words) >= len(words):
             return True
-    question = sample.question or ""
     answer = spaced_words(sample.completion)
-    question_words = spaced_words(question)
-    # an answer without words is two spaces, and must not count as part of the question
-    if not 2 < len(answer) < len(question_words):
-        return False
-    return answer in question_words
+    question = spaced_words(sample.question or "")
+    # a completion that repeats the whole question, or that has no words, is no option
+    return bool(answer.strip()) and answer in question and answer != question
 
 
 def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_other: int) -> bool:

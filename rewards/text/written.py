@@ -104,19 +104,16 @@ def _stable_reading(reading: Reading, kinds: list[str], stages: Sequence[Stage])
     reading: the text after a first reading. kinds: the kind of each dropped character, which this
     function completes.
     """
-    for _ in range(MAX_TRIALS):
+    for trial in range(MAX_TRIALS + 1):
         trial_kinds = [""] * len(kinds)  # the kinds of the characters that a further reading drops
         if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
             return reading
+        if trial == MAX_TRIALS:
+            # the text still has new markup: replace all signs that could be markup
+            trial_kinds = [MARKDOWN] * len(kinds)
         without_signs = _without_signs_left_behind(reading, trial_kinds, kinds)
         reading = _read_in_stages(without_signs, kinds, stages)
-    trial_kinds = [""] * len(kinds)
-    if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
-        return reading
-    # the text still has new markup: replace all signs that could be markup
-    all_signs = [MARKDOWN] * len(kinds)
-    without_signs = _without_signs_left_behind(reading, all_signs, kinds)
-    return _read_in_stages(without_signs, kinds, stages)
+    return reading
 
 
 def _without_signs_left_behind(
