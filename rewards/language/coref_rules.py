@@ -63,8 +63,10 @@ class _Thing:
         """
         # "they" refers to several things only, and any other pronoun to one thing only
         wants_plural = kind == "plural"
-        if wants_plural or self.plural:
-            return wants_plural and self.plural
+        if wants_plural != self.plural:
+            return False
+        if wants_plural:
+            return True
         if kind == "thing":
             return self.lemma not in ALL_PERSONS
         other = FEMALE_NOUNS if kind == "male" else MALE_NOUNS

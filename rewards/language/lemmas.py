@@ -102,17 +102,33 @@ def _base_form_by_ending(word: str) -> str:
     """
     if word.endswith(("ies", "ied")) and len(word) > 4:
         return word[:-3] + "y"
-    for ending in ("ing", "ed"):
-        if not word.endswith(ending) or word.endswith("eed"):
-            continue
-        stem = word.removesuffix(ending)
-        # the "ing" of "string" and "bring" is no ending
-        if len(stem) > 2 and _VOWEL.search(stem):
-            is_doubled = len(stem) > 3 and stem[-1] == stem[-2]
-            # the "ll", "ss" and "zz" of "falling", "passing" and "buzzing" belong to the base form
-            if is_doubled and stem[-1] not in "lsz":
-                stem = stem[:-1]  # "runn"
-            return stem.removesuffix("e")
+    return _stem_of_verb(word) or _without_plural_ending(word)
+
+
+def _stem_of_verb(word: str) -> str:
+    """Returns the base form of a word with the ending "ing" or "ed": "run" for "running", "rid" for
+    "riding". Returns "" for other words, such as "string" and "seed".
+    """
+    if word.endswith("ing"):
+        stem = word.removesuffix("ing")
+    elif word.endswith("ed") and not word.endswith("eed"):
+        stem = word.removesuffix("ed")
+    else:
+        return ""
+    # the "ing" of "string" and "bring" is no ending
+    if len(stem) <= 2 or not _VOWEL.search(stem):
+        return ""
+    is_doubled = len(stem) > 3 and stem[-1] == stem[-2]
+    # the "ll", "ss" and "zz" of "falling", "passing" and "buzzing" belong to the base form
+    if is_doubled and stem[-1] not in "lsz":
+        stem = stem[:-1]  # "runn"
+    return stem.removesuffix("e")
+
+
+def _without_plural_ending(word: str) -> str:
+    """Returns the word without the ending of a plural and without a final "e": "box" for "boxes",
+    "plat" for "plates" and for "plate".
+    """
     has_es = word.endswith(("sses", "shes", "ches", "xes", "zes", "oes"))
     if has_es and len(word) > 5:
         return word[:-2]

@@ -141,7 +141,9 @@ def _name_of(mark: str) -> str:
 
 
 def _joined_pieces(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Returns the pieces, in which pieces with only white space between are joined to one."""
+    """Returns the pieces, in which pieces with only white space between are joined to one: the two
+    pieces of "<br> <br>" become one.
+    """
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:
         if not joined:
