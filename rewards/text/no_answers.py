@@ -345,8 +345,8 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     # a short text may be a real answer of many rows, such as "yes"
     if len(of_text) > ONLY_ANSWER_SHARE * len(samples):
         return False
-    may_be_value = text.strip() not in NO_VALUE
-    if may_be_value and all(map(is_short_answer, of_text)):
+    names_a_value = text.strip() not in NO_VALUE
+    if names_a_value and all(map(is_short_answer, of_text)):
         return False
     return not is_said(text, samples)
 

@@ -13,13 +13,8 @@ from spanreward.rewards.text.written import read_text
 from spanreward.rewards.text.written_list import read_list
 from tests.rewards.text.test_written import MARKUP
 
-CALLS: tuple[str, ...] = (
-    "<tool_call>",
-    "<tool_call>{</tool_call>",
-    "[TOOL_CALLS]{}",
-    "<function=a",
-)
-CALLS += ("[TOOL_CALLS][", "<|tool_call|>")
+CALLS = ["<tool_call>", "<tool_call>{</tool_call>", "[TOOL_CALLS]{}", "<function=a"]
+CALLS += ["[TOOL_CALLS][", "<|tool_call|>"]
 MARKS = marks_in("END OF TEXT")
 LISTS = ("'a', ", '"a", ', "[", "[ ", "{'a': [", "\\", "[1, ", "&a [*a, ")
 
