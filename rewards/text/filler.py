@@ -12,7 +12,7 @@ The function words are English.
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -208,13 +208,12 @@ def is_degenerate(sample: Sample) -> bool:
 
 
 def _looping_words(words: Sequence[str]) -> list[int]:
-    """Returns the numbers of the words that repeat earlier words over and over: "dog dog dog" after
-    the first word of "dog dog dog dog".
+    """Returns the numbers of the words that repeat earlier words over and over: [1, 2, 3] for "dog
+    dog dog dog".
 
-    A run is a row of words of which each equals the word `distance` words earlier. The first time
-    of a repeated phrase is not part of the run. All words of a run are filler if the run is long
-    enough: a single word must occur four times, and a phrase must begin a fourth time. The run of a
-    phrase must have at least LOOP_WORDS words. A run of COPIED_WORDS words is always long enough.
+    A run is a row of words of which each equals the word `distance` words earlier. In "so and so
+    and so and so and" the distance is 2, and the run is all words after the first "so and". A run
+    is filler, with all its words, from the length on that `_shortest_loop` returns.
     """
     repeated: list[int] = []
     last: dict[tuple[str, str, str], int] = {}  # number of the last word of each earlier triple
@@ -232,17 +231,21 @@ def _looping_words(words: Sequence[str]) -> list[int]:
             distance = number - before
         else:
             run = 0
-        enough = _shortest_loop(distance)
-        if run == enough:
-            # the words before this word make the run long enough, and are filler too
-            repeated += range(number - run + 1, number)
-        if run >= enough:
+        shortest = _shortest_loop(distance)
+        if run == shortest:
+            # with this word the run is long enough, so that its earlier words are filler too
+            first_of_run = number - run + 1
+            repeated += range(first_of_run, number + 1)
+        elif run > shortest:
             repeated.append(number)
     return repeated
 
 
 def _shortest_loop(distance: int) -> int:
     """Returns the length of the shortest run that is filler, in words (`_looping_words`).
+
+    A single word must occur four times. A phrase must begin a fourth time, and its run must have at
+    least LOOP_WORDS words. A run of COPIED_WORDS words is always long enough.
 
     distance: the number of words of the repeated phrase: 2 for "so and so and so and so and".
     """
@@ -313,9 +316,15 @@ def _copy_adds_nothing(copy: Sequence[str], before: str, behind: str) -> bool:
     # "a circle, a circle" may name two circles
     if not FURTHER_WORDS.isdisjoint(copy):
         return False
-    # the copy ends its clause; in "on the table. On the table, there is a cat." the copy goes on
-    ends_clause = behind == "." or (behind == "," and before == ",")
-    return before == " " or ends_clause
+    # with white space alone between, the copy begins nothing new: "in the corner in the corner"
+    if before == " ":
+        return True
+    # a copy between commas adds nothing: "in the corner, in the corner, a cat"
+    if before == "," and behind == ",":
+        return True
+    # the copy must end its clause; "On the table, there is a cat." goes on after a first "on the
+    # table."
+    return behind == "."
 
 
 def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
@@ -424,23 +433,25 @@ def _disordered_words(
 ) -> list[int]:
     """Returns the numbers of the words that are in no order, as in "the is cat and".
 
-    These words are the misused small words, except the first misused word of the text. All words
-    between two slips of grammar count too, if the slips are at most SLIP_DISTANCE words apart.
-    A slip is a misused small word or a misplaced word.
+    A slip is a misused small word or a misplaced word. The misused small words are in no order,
+    except the first of the text. Two slips that are at most SLIP_DISTANCE words apart are in no
+    order, with all words between them.
     """
     misused = _misused_small_words(text, places, words)
-    # each slip as a range of words (first, end), where `end` is the number after the last word
+    # each slip as the numbers [first, end) of its words
     slips = [(number, number + 1) for number in misused]
+    starts_of_words = [start for start, _ in places]
     for start, end in misplaced:
-        # the numbers of the words that begin within these characters
-        first = bisect_right(places, (start, 0))
-        slips.append((first, bisect_left(places, (end, 0))))
+        # the words that begin within the characters [start, end)
+        first = bisect_left(starts_of_words, start)
+        slips.append((first, bisect_left(starts_of_words, end)))
     slips.sort()
     # the first misused word is spared: people make such a mistake once
     disordered = set(misused[1:])
-    for (first, behind), (following, end) in pairwise(slips):
-        if behind <= following <= first + SLIP_DISTANCE:
-            disordered.update(range(first, end))
+    for (first_start, first_end), (second_start, second_end) in pairwise(slips):
+        are_apart = first_end <= second_start
+        if are_apart and second_start - first_start <= SLIP_DISTANCE:
+            disordered.update(range(first_start, second_end))
     return sorted(disordered)
 
 

@@ -50,7 +50,7 @@ class _Container:
         within: the object or list around this container, if any.
         key: the last key before this container, if any.
         texts: the keys of this object whose value is a text.
-        records: the number of keys whose value is a number, a truth value or a place (box).
+        other_values: the number of keys with a number, a truth value or a place (box).
         has_sentence: whether a text of this object is a sentence.
         has_place: whether a key names a place, such as "bbox_2d".
         fields: for each key, the number of objects of this list with a text under the key.
@@ -60,7 +60,7 @@ class _Container:
     within: "_Container | None"
     key: "_JsonToken | None"
     texts: list[str] = field(default_factory=list)
-    records: int = 0
+    other_values: int = 0
     has_sentence: bool = False
     has_place: bool = False
     fields: Counter[str] = field(default_factory=Counter)
@@ -77,9 +77,9 @@ class _Container:
         # several objects of the list around this object have the key
         if self.within and self.within.fields[key] > 1:
             return True
-        # the key has the object's only text, beside numbers, truth values or a place: "label" of a
-        # box
-        return len(self.texts) == 1 and self.records > 0
+        # the key has the object's only text, and other keys have numbers, truth values or a place:
+        # "label" of a box
+        return len(self.texts) == 1 and self.other_values > 0
 
     def is_about_the_record(self, value: str) -> bool:
         """Returns whether a number or truth value describes the record, not the picture.
@@ -104,7 +104,8 @@ class _JsonToken:
         content: the text at [begin, until), without quotation marks.
         container: the object or list that contains the token.
         key: the last key before the token.
-        of: the value of a key; None for null and for tokens that are no keys.
+        value_of_key: the value behind this token if the token is a key. None for other tokens, and
+            for a key whose value is null.
     """
 
     start: int
@@ -115,7 +116,7 @@ class _JsonToken:
     content: str
     container: _Container | None
     key: "_JsonToken | None"
-    of: "_JsonToken | None" = None
+    value_of_key: "_JsonToken | None" = None
 
 
 def without_json(text: str) -> Iterator[Piece]:
@@ -206,7 +207,7 @@ def _note_key(key: _JsonToken) -> None:
     """Counts a key such as "bbox_2d" in its object: an object with a place keeps no numbers."""
     if key.container and _PLACE_KEY.match(key.content):
         key.container.has_place = True
-        key.container.records += 1
+        key.container.other_values += 1
 
 
 def _note_value(value: _JsonToken) -> None:
@@ -216,9 +217,9 @@ def _note_value(value: _JsonToken) -> None:
     """
     key = value.key
     container = value.container
-    if key is None or container is None or key.container is not container or key.of:
+    if key is None or container is None or key.container is not container or key.value_of_key:
         return
-    key.of = value
+    key.value_of_key = value
     if value.kind == "text":
         container.texts.append(key.content)
         if _SENTENCE_LIKE.match(value.content):
@@ -226,7 +227,7 @@ def _note_value(value: _JsonToken) -> None:
         if container.within:
             container.within.fields[key.content] += 1
     elif value.kind == "value":
-        container.records += 1
+        container.other_values += 1
 
 
 def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
@@ -305,8 +306,9 @@ def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
 def _is_kept(token: _JsonToken, is_place: bool) -> bool:
     """Returns whether a token is a key, text or value about the picture, which stays in the text.
 
-    `{"label": "a heron", "score": 0.9}` keeps only "a heron": the key "label" only names a field,
-    and the score is about the record.
+    `{"label": "a heron", "score": 0.9}` keeps only "a heron". The key "label" only names a field.
+    The number 0.9 is no count of things in the picture, but describes the record. So "score" is
+    dropped with its number.
 
     is_place: whether the token belongs to a box or another place.
     """
@@ -320,10 +322,11 @@ def _is_kept(token: _JsonToken, is_place: bool) -> bool:
     container = token.container
     if container is None or container.opened == "[":
         return True
-    # within an object, the kind of the value decides about the key and the value
-    value = token.of if token.kind == "key" else token
+    # within an object, the value decides about itself and about its key
+    value = token.value_of_key if token.kind == "key" else token
     if value is None:
         return False
+    # a number or truth value stays or goes together with its key
     if value.kind == "value":
         return not container.is_about_the_record(value.content)
     if token.kind == "key" and value.kind == "text":

@@ -104,7 +104,8 @@ class _OpenArgument(NamedTuple):
     """An argument of a command whose closing brace is not read yet.
 
     closing: the sign that replaces the closing brace, ")" or "".
-    behind: the sign to put behind if another argument, a letter or a digit follows.
+    behind: the sign to put behind the argument. The "/" of a fraction is always put. A space is put
+        only if a letter, a digit or another argument follows.
     """
 
     closing: str
@@ -175,7 +176,7 @@ class _Latex:
         if plain_name == "frac" and group:
             yield start, end, LATEX
             yield self._space_before_fraction(start), start
-            return (yield from self._read_argument(end, "", "", "/"))
+            return (yield from self._read_argument(end, "", "/"))
         if name == "sqrt":
             return (yield from self._read_root(start, end))
         if _WRAPPING_COMMAND.fullmatch(name) and group:
@@ -240,17 +241,14 @@ class _Latex:
             end = yield from self._read_argument(end, "", " ")
         return end
 
-    def _read_argument(
-        self, at: int, before: str, after: str, between: str = ""
-    ) -> PiecesAndOffset:
+    def _read_argument(self, at: int, before: str, behind: str) -> PiecesAndOffset:
         """Yields the opening brace of a command's argument as dropped, and returns the offset
         behind the brace. Around an argument of several signs parentheses are put: "\\sqrt{x + 1}"
         becomes "√(x + 1)".
 
         at: the offset of the brace.
         before: put before an argument of a single sign, such as the space of "sin x".
-        after: put behind the argument if a letter, a digit or a brace follows.
-        between: put between this argument and the next argument, such as "/" of a fraction.
+        behind: the sign to put behind the argument (`_OpenArgument`), such as "/" of a fraction.
         """
         group = _GROUP_START.match(self.text, at)
         assert group
@@ -259,7 +257,7 @@ class _Latex:
         yield before if is_single else "(", group.end() - 1
         # what replaces the closing brace is kept until the brace is read
         closing = "" if is_single else ")"
-        self.braces.append(_OpenArgument(closing, between or after))
+        self.braces.append(_OpenArgument(closing, behind))
         return group.end()
 
     def _read_end_sign(self, token: re.Match[str]) -> PiecesAndOffset:
@@ -309,7 +307,9 @@ class _Latex:
         """Yields a sign that may begin a formula: "$", "$$", "\\(" or "\\[". The sign is dropped if
         a formula follows. In a price, such as "from $5 to $7", it is kept.
         """
-        # the group of `_LATEX_TOKEN` that has the text between the first sign and the last sign
+        # the sign alone: `_LATEX_TOKEN` only looks ahead at the text behind the sign
+        start, end = token.span()
+        # the group that has the text between this sign and the sign that ends the formula
         group = "bracketed" if token["opens"] else "between_dollars"
         content = token[group]
         is_formula = _FORMULA_SIGN.search(content) or not _TWO_LETTERS.search(content)
@@ -320,9 +320,9 @@ class _Latex:
         if is_formula or self._is_whole_text(token, token.end(group)):
             # the sign at this offset ends the formula, and is dropped when it is read
             self.ends.add(token.end(group))
-            yield *token.span(), LATEX
+            yield start, end, LATEX
         else:
-            yield token.span()
+            yield start, end
 
     def _is_whole_text(self, token: re.Match[str], end: int) -> bool:
         """Whether the formula is the whole text, maybe with a full stop. Then "$II$" is no price.

@@ -101,8 +101,8 @@ def _may_be_content(marker: str) -> bool:
 def lone_stars(text: str) -> set[int]:
     """Returns the offsets of the runs of stars that are content, not markup: 1 for "A* and **b**".
 
-    These runs are single stars without a partner ("A*"), and stars beside a digit within a word
-    ("2**3").
+    A run of stars is content in three cases: stars beside a digit within a word ("2**3"), a single
+    star without a partner ("A*"), and two stars within a word without a partner ("x**y").
     """
     lone: set[int] = set()
     # the offsets of the runs that have no partner yet, by the number of stars
@@ -120,12 +120,15 @@ def lone_stars(text: str) -> set[int]:
         is_operator = is_within_word and (before.isdigit() or after.isdigit())  # "2**3"
         may_close = bool(before) and not before.isspace()
         may_open = bool(after) and not after.isspace()
-        if not is_operator and may_close and opened[size]:
+        if is_operator:
+            lone.add(start)
+            continue
+        if may_close and opened[size]:
             lone.discard(opened[size].pop())  # this run closes a pair, and both runs are markup
             continue
-        if may_open and not is_operator:
+        if may_open:
             opened[size].append(start)
         # the run counts as content until its partner is found
-        if is_operator or size == 1 or (size == 2 and is_within_word):
+        if size == 1 or (size == 2 and is_within_word):
             lone.add(start)
     return lone

@@ -150,6 +150,8 @@ _TO_SUBSCRIPT = str.maketrans(
     "0123456789+-\u2212",
     "\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089\u208a\u208b\u208b",
 )
+# the bar of a table and the brace of a formula; a line that has only these signs has no content
+_SIGNS_WITHOUT_CONTENT = " }|"
 _REST_OF_LINE = re.compile(r"\s*([^\n]{1,200})")
 
 
@@ -167,8 +169,9 @@ class _MarkupReader:
 
     Attributes:
         at: the offset of the first character that is not read yet.
-        last: the last character that was kept or put.
-        has_dropped: whether characters were dropped after `last`.
+        last: the last character of the plain text so far.
+        has_dropped: whether characters were dropped after `last`. White space that follows and
+            repeats `last` is then dropped, too.
     """
 
     def __init__(self, text: str) -> None:
@@ -249,13 +252,14 @@ class _MarkupReader:
         kind = token.lastgroup or ""
         start, self.at = token.span()
         yield start, self.at, _TOKEN_KINDS.get(kind, MARKDOWN)
-        self.has_dropped = True
         if token["script"] or token["picture"]:
             yield _script_in_signs(token), start
-            # white space behind the token is kept, as behind any character
+            # as after a kept visible character, so that all white space behind the token is kept
             self.last = token[0][-1]
             self.has_dropped = False
             return
+        # `_keep_up_to` skips white space behind the token that repeats the white space before it
+        self.has_dropped = True
         replacement = ""
         if kind in _TOKEN_REPLACEMENTS:
             replacement = _TOKEN_REPLACEMENTS[kind](token[kind])
@@ -287,12 +291,16 @@ def _is_markup(line: re.Match[str], markers: Markers) -> bool:
 
     line: a match of `_LINE_START`. True for a title, too: the caller decides about the title.
     """
-    if line["marker"]:
-        after = _REST_OF_LINE.match(line.string, line.end())
-        if after is None or not _ANY_TAG.sub("", after[1]).strip(" }|"):
-            return line["marker"].strip().isascii()  # an emoji alone on a line is content
-        return markers.is_markup(line["marker"], line.start("marker"))
-    return line["label"] is None or _has_no_content(line, "label")
+    marker = line["marker"]
+    if marker is None:
+        return line["label"] is None or _has_no_content(line, "label")
+    after = _REST_OF_LINE.match(line.string, line.end())
+    has_content = after is not None and _ANY_TAG.sub("", after[1]).strip(_SIGNS_WITHOUT_CONTENT)
+    if has_content:
+        return markers.is_markup(marker, line.start("marker"))
+    # without content behind the marker, a bullet is markup, and an emoji is the line's content
+    is_emoji = not marker.strip().isascii()
+    return not is_emoji
 
 
 def _has_no_content(line: re.Match[str], group: str) -> bool:

@@ -327,15 +327,15 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     of_text: the samples with this text. samples: all samples. rows_of_other: the number of rows of
     the most frequent other text that is long.
     """
-    # too few different rows
     text = of_text[0].completion
-    contents = mark_numbers(
+    # rows with the same question and expected texts count as one row; hashes take less memory
+    hashes_of_rows = mark_numbers(
         repr(identifying_content(number, sample)) for number, sample in enumerate(of_text)
     )
-    different = len(np.unique(contents))
-    if different < LEAST_ROWS:
+    different_rows = len(np.unique(hashes_of_rows))
+    if different_rows < LEAST_ROWS:
         return False
-    if not _is_frequent(of_text, different, len(samples), rows_of_other):
+    if not _is_frequent(of_text, different_rows, len(samples), rows_of_other):
         return False
     # a text that half of its rows expect is an answer
     if 2 * sum(map(is_expected, of_text)) >= len(of_text):

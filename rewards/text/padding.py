@@ -70,21 +70,25 @@ class _PaddingFinder:
         """Yields the padding among the characters [start, end), which are one place of markup. Of
         "<br><br><br><br>" the fourth tag is padding.
         """
-        counts: Counter[str] = Counter()  # how often each mark occurs in this place
+        # marks are counted by name: the tags <b> and </b> have the names "<b" and "</b"
+        counts: Counter[str] = Counter()  # how often each name occurs in this place
+        excess_names: set[str] = set()  # names whose further marks in this place are padding
         length = 0  # characters of the marks so far
         opened = ""  # the name of the last mark if it is an opening tag, else ""
         for mark in _REPEATED_MARK.finditer(self.text, start, end):
             name = _name_of(mark[0])
             counts[name] += 1
             length += len(mark[0])
-            if opened and name == f"</{opened[1:]}":
+            is_closed_at_once = opened and name == opened.replace("<", "</", 1)
+            if is_closed_at_once:
                 self.empty_tags += 1
-                # the fourth empty tag of a text counts like a mark that occurs too often
+                # from the fourth empty tag of the text on
                 if self.empty_tags > EMPTY_TAGS:
-                    counts[name] += SAME_MARKS
+                    excess_names.add(name)
             is_opening = name.startswith("<") and not name.startswith("</")
             opened = name if is_opening else ""
-            if counts[name] > SAME_MARKS or length > MOST_MARKUP_CHARACTERS:
+            is_too_frequent = counts[name] > SAME_MARKS or name in excess_names
+            if is_too_frequent or length > MOST_MARKUP_CHARACTERS:
                 yield mark.start(), mark.end(), PADDING_NOTE
             else:
                 yield from _long_runs(mark)

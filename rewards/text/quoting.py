@@ -31,10 +31,10 @@ _BETWEEN_WORDS = r"[\W_]*"  # allowed between two words of a mark
 # "The text begins with a name" is prose.
 _MARK_START = r"(?:^|[^\w\s]|_)[^\S\n]*"
 _MARK_END = r"[^\S\n]*(?:$|[^\w\s]|_)"
-# From so many words on a line of a prompt is masked anywhere in a text, also within a sentence. A
-# line that stands out (between signs, or in capitals) needs fewer words than a line of prose.
-WORDS_OF_LINE_THAT_STANDS_OUT = 3
-WORDS_OF_PROSE_LINE = 4
+# A line of a prompt with at least so many words is masked anywhere in a text, also within a
+# sentence. A line that stands out (between signs, or in capitals) needs fewer words than prose.
+LEAST_WORDS_STANDING_OUT = 3
+LEAST_WORDS_OF_PROSE = 4
 EXAMPLE_SIGNS = ('"', "'")  # a line that begins with a quotation mark is an example, not a mark
 MARK_SIGNS = 3  # a line without words, such as --- or ```, is a mark from so many signs on
 
@@ -85,15 +85,19 @@ def _mark_of(line: str) -> Mark | None:
     is_between_signs = not first.isalnum() and not last.isalnum()
     is_enclosed = is_between_signs and first not in EXAMPLE_SIGNS
     stands_out = is_enclosed or is_capital
-    masked_anywhere = WORDS_OF_LINE_THAT_STANDS_OUT if stands_out else WORDS_OF_PROSE_LINE
+    least_words = LEAST_WORDS_STANDING_OUT if stands_out else LEAST_WORDS_OF_PROSE
+    # a line of signs, such as "---"
     if not words and len(line) >= MARK_SIGNS:
-        pattern = rf"^[^\S\n]*({re.escape(line)})"  # "---"
+        pattern = rf"^[^\S\n]*({re.escape(line)})"
+    # one word between signs, such as "[Text]": masked with these signs only
     elif len(words) == 1 and is_enclosed and words[0] != _ANY_NUMBER:
-        pattern = _pattern_of_enclosed_word(line, words[0])  # "[Text]"
-    elif len(words) >= masked_anywhere:
+        pattern = _pattern_of_enclosed_word(line, words[0])
+    # many words: masked anywhere
+    elif len(words) >= least_words:
         pattern = rf"(?<![^\W_]){_in_a_row(words)}(?![^\W_])"
+    # two words that stand out, such as "[Text ends]": masked between any signs
     elif len(words) > 1 and stands_out:
-        pattern = rf"{_MARK_START}{_in_a_row(words)}{_MARK_END}"  # "[Text ends]", between any signs
+        pattern = rf"{_MARK_START}{_in_a_row(words)}{_MARK_END}"
     else:
         return None
     needed = tuple(word for word in words if word != _ANY_NUMBER)

@@ -193,6 +193,8 @@ def joined_forms(forms: Sequence[TurnMark]) -> str:
 
 TURN_MARKS = re.compile(joined_forms(TURN_MARK_FORMS), re.IGNORECASE | re.MULTILINE)
 _LETTER_OUTSIDE_TAGS = re.compile(r"<[^<>]*>|([^\W_])")
+# names of marks that only end reasoning: "</think>", and tokens such as "<unused95>"
+_ENDS_OF_REASONING = ("close", "unused")
 _KIND_OF_MARK = {  # the kind of the mark's own characters, by the mark's name
     "open": REASONING,
     "other": OTHERS,
@@ -283,13 +285,16 @@ class _TurnReader:
                 continue
             if self._ends_reasoning(mark):
                 self._close_reasoning(mark)
-            elif name not in ("close", "unused") and not self.thinking:
-                self._begin_part(mark, name)
-                # after the model's answer, all further text is dropped
-                if self.has_answered and name in ("other", "asks", "end"):
-                    kind = AFTER_END if name == "end" else OTHERS
-                    self.parts.append((self.at, len(self.text), kind))
-                    return self.parts
+                continue
+            # within reasoning only the end of the reasoning counts; elsewhere an end is plain text
+            if self.thinking or name in _ENDS_OF_REASONING:
+                continue
+            self._begin_part(mark, name)
+            # if the model has answered before this mark, all further text is dropped
+            if self.has_answered and name in ("other", "asks", "end"):
+                kind = AFTER_END if name == "end" else OTHERS
+                self.parts.append((self.at, len(self.text), kind))
+                return self.parts
         self.parts.append((self.at, len(self.text), REASONING if self.thinking else ""))
         return self.parts
 

@@ -104,32 +104,48 @@ def _stable_reading(reading: Reading, kinds: list[str], stages: Sequence[Stage])
     reading: the text after a first reading. kinds: the kind of each dropped character, which this
     function completes.
     """
-    for trial in range(MAX_TRIALS + 1):
-        trial_kinds = [""] * len(kinds)  # the kinds of the characters that a further reading drops
-        if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
+    for _ in range(MAX_TRIALS):
+        new_markup = _kinds_of_new_markup(reading, len(kinds), stages)
+        if new_markup is None:
             return reading
-        if trial == MAX_TRIALS:
-            # the text still has new markup: replace all signs that could be markup
-            trial_kinds = [MARKDOWN] * len(kinds)
-        without_signs = _without_signs_left_behind(reading, trial_kinds, kinds)
+        without_signs = _without_signs_left_behind(reading, new_markup, kinds)
         reading = _read_in_stages(without_signs, kinds, stages)
-    return reading
+    if _kinds_of_new_markup(reading, len(kinds), stages) is None:
+        return reading
+    # the text still has new markup: replace all signs that could be markup
+    every_character = [MARKDOWN] * len(kinds)
+    without_signs = _without_signs_left_behind(reading, every_character, kinds)
+    return _read_in_stages(without_signs, kinds, stages)
+
+
+def _kinds_of_new_markup(
+    reading: Reading, length: int, stages: Sequence[Stage]
+) -> list[str] | None:
+    """Returns, for each written character, the kind with which a further reading would drop the
+    character, "" for other characters. Returns None if a further reading changes nothing.
+
+    length: the number of characters of the written text.
+    """
+    kinds = [""] * length
+    further_reading = _read_in_stages(reading, kinds, stages)
+    return None if further_reading.plain == reading.plain else kinds
 
 
 def _without_signs_left_behind(
-    reading: Reading, trial_kinds: Sequence[str], kinds: list[str]
+    reading: Reading, new_markup: Sequence[str], kinds: list[str]
 ) -> Reading:
-    """Returns the reading with spaces in place of the signs that a trial dropped as markup.
+    """Returns the reading with spaces in place of the signs that are new markup: the signs of
+    "<b>", which dropped markup has left.
 
-    trial_kinds: the kind of each written character that the trial dropped, "" for kept characters.
-    Each replaced sign gets its kind in `kinds`, too.
+    new_markup: for each written character, the kind of new markup that it is part of, or "". Each
+    replaced sign gets its kind in `kinds`, too.
     """
     characters = list(reading.plain)
     for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
         place = reading.origin[sign.start()]
-        if trial_kinds[place]:
+        if new_markup[place]:
             characters[sign.start()] = " "
-            kinds[place] = kinds[place] or trial_kinds[place]
+            kinds[place] = kinds[place] or new_markup[place]
     return Reading("".join(characters), reading.origin)
 
 
