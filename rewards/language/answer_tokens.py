@@ -79,7 +79,7 @@ class Token:
 
     text: the token in one spelling: lower case, numbers in digits.
     kind: "word", "number", "formula" or "sign"; "mark" for punctuation, which comparisons ignore.
-    open: whether an operand must still follow, as after "speed<".
+    open: whether the last operand of a formula is still missing, as after "speed<".
     """
 
     text: str
@@ -281,21 +281,24 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
     for number, lexeme in enumerate(lexemes):
         last = tokens[-1] if tokens else None
         if lexeme.kind != "sign":
-            # the last token waits for its next operand
+            # if the last token is "5-", the lexeme "3" is its missing operand
             if last is not None and last.open:
                 tokens[-1] = _joined_token(last, lexeme, needs_operand=False)
             else:
                 tokens.append(lexeme)
             continue
         role = _role_in_row(lexemes, number, last)
-        if role in ("between", "suffix") and last is not None:
-            needs_operand = role == "between"
-            tokens[-1] = _joined_token(last, lexeme, needs_operand)
+        # only signs behind a token have the role "between" or "suffix"
+        if last is not None and role == "between":
+            tokens[-1] = _joined_token(last, lexeme, needs_operand=True)  # "5" becomes "5-"
+        elif last is not None and role == "suffix":
+            tokens[-1] = _joined_token(last, lexeme, needs_operand=False)  # "c" becomes "c++"
         elif role == "prefix":
             # "+5" is the same as "5"
             written = lexeme.text.replace("+", "")
             tokens.append(replace(lexeme, text=written, kind="formula", open=True))
         else:
+            # the role "sign" or "mark" is the kind of a token by itself
             tokens.append(replace(lexeme, kind=role))
     return tokens
 

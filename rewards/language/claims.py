@@ -381,7 +381,8 @@ def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     if is_no_claim(verb, direct, past):
         yield UNMET_NEED
     finite = finite_of(verb)
-    if finite is not None and needs_tense(verb, finite):
+    if finite is not None and is_possible_or_finished(verb, finite):
+        # the reference must have the "may" of "a dog may be here", or the verb of "has left"
         yield need_of(finite if finite.tag == "MD" else verb)
     is_verb = verb.pos in ("VERB", "AUX") and verb.dep != "aux"
     if is_verb and verb.lemma not in NEUTRAL_VERBS:
@@ -397,7 +398,7 @@ def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
             yield need_of(child)
 
 
-def needs_tense(verb: Word, finite: Word) -> bool:
+def is_possible_or_finished(verb: Word, finite: Word) -> bool:
     """Whether a clause states only what is possible or finished: "a dog may be here", "a man has
     left".
 
@@ -510,10 +511,14 @@ def asks(verb: Word, subject: Word, finite: Word) -> bool:
 
     verb: the head of the clause. subject: its subject. finite: the word that carries the tense.
     """
-    # a full verb before its subject asks only if no word comes before both, as "here" does
-    opens_with_subject = verb.lemma == "be" and subject in verb.children[:1]
-    may_ask = finite is not verb or opens_with_subject
-    return may_ask and finite.index < subject.index
+    if finite.index >= subject.index:
+        return False
+    # "may there be a dog": an auxiliary is before the subject
+    if finite is not verb:
+        return True
+    # "is there a dog": no word comes before "is", as "here" does in "here is a dog"
+    subject_is_first_child = subject in verb.children[:1]
+    return verb.lemma == "be" and subject_is_first_child
 
 
 def is_past(verb: Word, finite: Word) -> bool:

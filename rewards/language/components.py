@@ -209,10 +209,11 @@ def _compound_children(word: Word) -> list[Word]:
 
 
 def _absorbed_by_adverb(word: Word, places: Places) -> list[Word] | None:
-    """Returns the words that join the component of an adverb: adverbs below it, and its modifiers.
+    """Returns the words that join the component of an adverb: the adverbs below it and its
+    modifiers, ["very"] for "slowly" in "very slowly". Modifiers of any part of speech join together
+    with an adverb. Without an adverb only small words and adjectives join, and no nouns.
 
-    Returns None if the adverb belongs to another adverb that has no component yet ("very" in "very
-    slowly").
+    Returns None for an adverb below another adverb that has no component yet, such as "very".
     """
     modifiers = []
     adverbs = []

@@ -269,7 +269,8 @@ def denial_of_noun(
     """Returns the denial of a noun with its adjectives and places.
 
     owners: the things that lack the noun's thing: the man in "the man has no hat".
-    predicates: adjectives that are denied of a thing that is there ("the circle is not red").
+    predicates: adjectives that one certain thing lacks: the "red" of "the circle is not red". This
+    thing is there. Without predicates the noun's thing is absent ("no red circle").
     denies: the words that deny, such as "no".
     """
     adjectives = [*adjectives_of(noun), *predicates]
@@ -286,7 +287,7 @@ def denial_of_noun(
         head=noun.text.lower(),
         attributes=[word.text.lower() for word in adjectives],
         links=links,
-        of_one=bool(predicates),
+        of_one=len(predicates) > 0,  # one certain thing lacks the predicates
         text_spans=sorted((word.start, word.end) for word in claimed_words),
     )
 

@@ -330,13 +330,18 @@ class _Builder:
     def _new_entity(self, component: Component, clusters: Set[int | str]) -> Entity:
         """Returns an entity without mentions that has the name of a component.
 
-        clusters: the clusters of the component. The cluster "left" is "our left".
+        The entity is the viewer's left side ("our left") if the text names this side at least
+        twice. The right side is alike.
+
+        clusters: the clusters of the component. The cluster "left" has every "our left" of the
+        text, and "right" every "our right".
         """
         entity = Entity(component.text, heads=[], sentence_idxs=[], text_spans=[])
         entity.is_us = component.text.lower() in VIEWER_WORDS
         entity.is_right = "right" in clusters and self._has_others("right", component)
         entity.is_left = "left" in clusters and self._has_others("left", component)
-        # as published: in a text without "our left", "our right" counts as left and right
+        # the published extractor does the same: in a text without "our left", an entity that is
+        # "our right" is marked as left, too
         if entity.is_right and "left" not in self.references.words_of:
             entity.is_left = True
         return entity

@@ -55,16 +55,18 @@ def lemmas_of_phrase(text: str) -> frozenset[str]:
 
 
 def _parts_of_word(word: str) -> list[str]:
-    """Returns the parts between the hyphens of a lower-case word. Signs around the word and a final
-    "'s" are removed. A word with more than MOST_PARTS parts is not cut.
+    """Returns the parts between the hyphens of a lower-case word: ["red", "brown"] for
+    "(red-brown)". Signs around the word and a final "'s" are removed.
+
+    A word with more than MOST_PARTS parts is one part. Small words (SMALL_PARTS) do not count.
     """
     # an "'s" that a tokenizer separated is a form of "be", and must not be removed as an ending
     if word == "'s":
         return [word]
     trimmed = _EDGE_SIGNS.sub("", word).removesuffix("'s")
     parts = [part for part in trimmed.split("-") if part]
-    content = [part for part in parts if part not in SMALL_PARTS]
-    if len(content) <= MOST_PARTS:
+    counted = [part for part in parts if part not in SMALL_PARTS]
+    if len(counted) <= MOST_PARTS:
         return parts
     return ["-".join(parts)]
 

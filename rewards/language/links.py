@@ -212,21 +212,20 @@ def _share_preposition(first: Component, second: Component) -> None:
     """Completes the links of two joined prepositions. In "a bird over and under the table", "under"
     gets the bird and "over" gets the table.
     """
-    heads = first.linked(Role.PHEAD)
-    objects = first.linked(Role.POBJ)
-    conjuncts = second.linked(Role.POBJ)
-    if heads:
-        head = heads[0]
-        links = []
-        for target, role in second.links:
-            if role is not Role.PHEAD:
-                links.append((target, role))
-        second.links = [*links, (head, Role.PHEAD)]
+    first_heads = first.linked(Role.PHEAD)
+    first_objects = first.linked(Role.POBJ)
+    second_objects = second.linked(Role.POBJ)
+    # the second preposition gets the head of the first ("bird") in place of its own head ("over")
+    if first_heads:
+        head = first_heads[0]
+        other_links = [link for link in second.links if link[1] is not Role.PHEAD]
+        second.links = [*other_links, (head, Role.PHEAD)]
         if (second, Role.HAS_PREP) not in head.links:
             head.links.append((second, Role.HAS_PREP))
-    # the parser links a shared object to the second preposition only
-    if not objects and conjuncts:
-        first.links.append((conjuncts[0], Role.POBJ))
+    # the first preposition gets the object of the second ("table"): the parser links a shared
+    # object to the second preposition only
+    if not first_objects and second_objects:
+        first.links.append((second_objects[0], Role.POBJ))
 
 
 def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:

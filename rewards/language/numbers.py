@@ -120,7 +120,9 @@ class _GrowingNumber:
         number below a hundred, because "two hundred hundred" is two numbers.
         """
         hundred = Decimal(NUMBER_SCALES["hundred"])
-        if not 0 < self.part < hundred or self.limit == hundred:
+        # only a "hundred" sets this limit; after "0.5 hundred" the part is still below a hundred
+        follows_hundred = self.limit == hundred
+        if not 0 < self.part < hundred or follows_hundred:
             return False
         self.part *= hundred
         self.limit = hundred

@@ -148,31 +148,34 @@ def _graphs_of_texts(
 ) -> list[tuple[SceneGraph, SceneGraph | None]]:
     """Returns the two graphs of `describe_both` for each text.
 
+    supporting: the texts that serve as references. Only these texts get a second graph.
     text_clusters: the clusters of each text; if None, `coref` finds the clusters.
     """
     rules = rules_of(mode)
     language = language_of(pipeline)
     coref_method(coref)  # an unknown method is an error before the first text is parsed
-    plain = [_text_to_parse(text, mode) for text in texts]
+    # for each text, the text to parse and the positions of its characters in the text as given
+    texts_to_parse = [_text_to_parse(text, mode) for text in texts]
     with PARSE_LOCK:
-        warn_of_foreign((text for text, _ in plain), language)
-    # the numbers of the texts with the same text to parse, because equal texts are parsed once
-    numbers_of: dict[str, list[int]] = defaultdict(list)
-    for number, (text, _) in enumerate(plain):
-        numbers_of[parseable_text(text, language.max_length)].append(number)
+        warn_of_foreign((text for text, _ in texts_to_parse), language)
+    # equal texts are parsed once: the indices in `texts` of the texts with the same readable text
+    indices_of: dict[str, list[int]] = defaultdict(list)
+    for index, (text, _) in enumerate(texts_to_parse):
+        indices_of[parseable_text(text, language.max_length)].append(index)
     # a text on which the pipeline fails keeps its empty graph
     both: list[tuple[SceneGraph, SceneGraph | None]] = [(SceneGraph(), None) for _ in texts]
-    for batch in minibatch(numbers_of, BATCH_SIZE):
+    for batch in minibatch(indices_of, BATCH_SIZE):
         # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
         # zone.
         with PARSE_LOCK, language.memory_zone():
             for readable_text, reading in read_docs(batch, language, partial(_readings, coref)):
-                for number in numbers_of[readable_text]:
+                for index in indices_of[readable_text]:
                     if text_clusters is not None:
-                        reading = replace(reading, clusters=text_clusters[number])
-                    is_supporting = texts[number] in supporting
-                    both[number] = _graphs_of_reading(reading, rules, mode, is_supporting)
-                    _move_to_given_text(both[number], *plain[number])
+                        reading = replace(reading, clusters=text_clusters[index])
+                    is_supporting = texts[index] in supporting
+                    both[index] = _graphs_of_reading(reading, rules, mode, is_supporting)
+                    text, origin = texts_to_parse[index]
+                    _move_to_given_text(both[index], text, origin)
     return both
 
 

@@ -49,7 +49,8 @@ class Relation:
     subject: int
     object: int
     relation: str
-    source: Annotated[RelationSource, SkipValidation]  # published files have other sources too
+    # not validated, because published files have sources besides RelationSource
+    source: Annotated[RelationSource, SkipValidation]
     sentence_idxs: list[int]
     text_spans: list[CharacterSpan]
 
@@ -108,8 +109,8 @@ class SceneGraph:
 
         Tuples stay tuples.
         """
-        # dataclasses.asdict takes twice as long. Warnings are off because published files have
-        # other sources.
+        # dataclasses.asdict takes twice as long. pydantic would warn of a `Relation.source` that is
+        # no RelationSource, which a graph of a published file may have.
         written = _GRAPH_READER.dump_python(self, warnings=False)
         # lists that the published format does not have
         for key in ("misplaced", "unasserted", "denials", "hanging"):

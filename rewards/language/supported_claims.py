@@ -27,7 +27,8 @@ def without_unmet_needs(graph: SceneGraph, reference_words: Set[str]) -> SceneGr
     """Returns the graph without the words that have an unmet need.
 
     A need is a set of words. The references meet the need if they have at least one of its words.
-    In "They removed a red circle", the word "circle" needs "removed": no circle may be there.
+    The text "They removed a red circle" does not claim that a circle is there. So the word "circle"
+    has the need {"remov"}, the base form: only a reference with "removed" supports this circle.
 
     `graph.hanging` has the words with needs, each with all of its needs. In the returned graph,
     `hanging` has only the removed words.
