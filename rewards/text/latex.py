@@ -28,6 +28,7 @@ _FUNCTION_COMMAND = re.compile(  # functions that are printed by their name: "\s
     r"(?:arc)?(?:cos|sin|tan)|(?:cos|sin|tan|cot)h?|csc|sec|exp|l[gn]|log|lim|max|min|inf|sup|gcd"
     r"|arg|dim|ker|b?mod"
 )
+_FRACTION_COMMAND = re.compile(r"d?t?c?frac")  # "\dfrac" is "\frac" in another size
 _ACCENT_COMMANDS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
 # The names of signs that HTML does not have or calls otherwise. Most signs of mathematics have the
 # same name in LaTeX and in HTML, so `html5` is asked for any other name.
@@ -113,7 +114,11 @@ class _OpenArgument(NamedTuple):
 
 
 class _Latex:
-    """Reads a text from its start to its end, and keeps track of open braces and formulas."""
+    """Reads a text from its start to its end, and keeps track of open braces and formulas.
+
+    The methods yield a Piece (start, end) for kept characters, (start, end, LATEX) for dropped
+    ones, and (text, offset) for a text that is put at the offset.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -139,8 +144,10 @@ class _Latex:
             elif token["command"]:
                 at = yield from self._read_command(token)
             elif token["script"]:
+                # the token is "^{" or "_{": the sign is kept, and the brace begins an argument
+                brace = at - 1
                 yield start, start + 1
-                at = yield from self._read_argument(at - 1, "", " ")
+                at = yield from self._read_argument(brace, behind=" ")
             elif token["above"]:
                 # "\frac12" has digits in place of arguments
                 yield start, at, LATEX
@@ -167,16 +174,16 @@ class _Latex:
     def _read_command(self, token: re.Match[str]) -> PiecesAndOffset:
         """Yields the pieces that replace a command, and returns the offset to read on from:
         "\\quad" becomes a space, and "\\pi" becomes "π".
+
+        The brace of a command's argument is dropped with the command, or is replaced.
         """
         name = token["command"]
         start, end = token.span()
         group = _GROUP_START.match(self.text, end)
-        # "\dfrac", "\tfrac" and "\cfrac" are "\frac" in another size
-        plain_name = name.removeprefix("d").removeprefix("t").removeprefix("c")
-        if plain_name == "frac" and group:
+        if _FRACTION_COMMAND.fullmatch(name) and group:
             yield start, end, LATEX
             yield self._space_before_fraction(start), start
-            return (yield from self._read_argument(end, "", "/"))
+            return (yield from self._read_argument(end, behind="/"))
         if name == "sqrt":
             return (yield from self._read_root(start, end))
         if _WRAPPING_COMMAND.fullmatch(name) and group:
@@ -187,7 +194,7 @@ class _Latex:
             # "\sin{x}" becomes "sin x"
             yield start, token.start("command"), LATEX
             yield token.span("command")
-            return (yield from self._read_argument(end, " ", "")) if group else end
+            return (yield from self._read_argument(end, before=" ")) if group else end
         if _LAYOUT_COMMAND.fullmatch(name):
             # "\left." is an invisible delimiter, so the dot is dropped, too
             if name in ("left", "right") and self.text.startswith(".", end):
@@ -217,7 +224,7 @@ class _Latex:
         yield start, end, LATEX
         yield sign, start
         if has_argument:
-            end = yield from self._read_argument(end, "", " ")
+            end = yield from self._read_argument(end, behind=" ")
         return end
 
     def _read_root(self, start: int, end: int) -> PiecesAndOffset:
@@ -238,10 +245,10 @@ class _Latex:
         while self.text[end : end + 1] == " ":
             end += 1
         if self.text.startswith("{", end):
-            end = yield from self._read_argument(end, "", " ")
+            end = yield from self._read_argument(end, behind=" ")
         return end
 
-    def _read_argument(self, at: int, before: str, behind: str) -> PiecesAndOffset:
+    def _read_argument(self, at: int, *, before: str = "", behind: str = "") -> PiecesAndOffset:
         """Yields the opening brace of a command's argument as dropped, and returns the offset
         behind the brace. Around an argument of several signs parentheses are put: "\\sqrt{x + 1}"
         becomes "√(x + 1)".
@@ -261,20 +268,20 @@ class _Latex:
         return group.end()
 
     def _read_end_sign(self, token: re.Match[str]) -> PiecesAndOffset:
-        """Yields the replacement of a brace, or of a sign that may end a formula.
+        """Yields a brace, or a sign that may end a formula, as kept or as dropped. Returns the
+        offset to read on from.
 
-        Returns the offset to read on from.
+        The brace that ends a command's argument is replaced. The sign that ends a formula is
+        dropped. Any other brace or sign is kept.
         """
         start, end = token.span()
-        if token["sign"] == "{":
+        sign = token["sign"]
+        if sign == "{":
             self.braces.append(None)
-            yield start, end
-            return end
-        if token["sign"] == "}":
-            opened = self.braces.pop() if self.braces else None
-            if opened is not None:
-                return (yield from self._end_argument(start, end, opened))
-        # not a brace: drop the sign that ends a formula
+        elif sign == "}":
+            argument = self.braces.pop() if self.braces else None
+            if argument is not None:
+                return (yield from self._end_argument(start, end, argument))
         elif start in self.ends:
             yield start, end, LATEX
             return end
@@ -291,14 +298,14 @@ class _Latex:
         yield start, end, LATEX
         yield argument.closing, start
         following = self.text[end : end + 1]
-        if argument.behind == "/":
-            # the slash between numerator and denominator
+        is_numerator = argument.behind == "/"
+        if is_numerator:
             yield "/", start
             if _GROUP_START.match(self.text, end):
-                return (yield from self._read_argument(end, "", " "))
+                return (yield from self._read_argument(end, behind=" "))  # the denominator
         elif argument.behind and following == "{":
             yield argument.behind, start
-            return (yield from self._read_argument(end, "", ""))
+            return (yield from self._read_argument(end))
         elif argument.behind and following.isalnum():
             yield argument.behind, start
         return end
@@ -325,7 +332,8 @@ class _Latex:
             yield start, end
 
     def _is_whole_text(self, token: re.Match[str], end: int) -> bool:
-        """Whether the formula is the whole text, maybe with a full stop. Then "$II$" is no price.
+        """Whether a formula is the whole text, maybe with a full stop: "$II$". In a longer text the
+        letters of "$II$" count as a word between two prices, as in "from $5 to $7".
 
         token: the sign that opens the formula. end: the offset behind the formula's last character.
         """
