@@ -244,15 +244,17 @@ def _looping_words(words: Sequence[str]) -> list[int]:
 def _shortest_loop(distance: int) -> int:
     """Returns the length of the shortest run that is filler, in words (`_looping_words`).
 
-    A single word must occur four times. A phrase must begin a fourth time, and its run must have at
-    least LOOP_WORDS words. A run of COPIED_WORDS words is always long enough.
+    The run is the words after the first time of the phrase. A single word must occur four times. A
+    phrase must begin a fourth time, and its run must have at least LOOP_WORDS words. A run of
+    COPIED_WORDS words is always long enough.
 
     distance: the number of words of the repeated phrase: 2 for "so and so and so and so and".
     """
     if distance == 1:
-        return 3  # the second, third and fourth "dog" of "dog dog dog dog"
-    # the run has the second and the third copy (2 x distance words) and one word of the fourth
-    return min(max(2 * distance + 1, LOOP_WORDS), COPIED_WORDS)
+        return 3  # "dog dog dog" after the first "dog"
+    second_and_third_time = 2 * distance
+    with_begin_of_fourth = second_and_third_time + 1
+    return min(max(with_begin_of_fourth, LOOP_WORDS), COPIED_WORDS)
 
 
 def _words_just_said(
@@ -268,6 +270,8 @@ def _words_just_said(
     A phrase is no filler either if a new sentence begins with the phrase and continues ("The bus is
     red. The bus stands still."). People hardly write copies that are filler:
     docs/evidence/filler.md.
+
+    beside_text: the prompt, references and question as one text.
     """
     gap_signs = _gap_signs(text, places)
     doubled_words = _doubled_words(beside_text)
@@ -276,9 +280,10 @@ def _words_just_said(
         before = gap_signs[start]
         behind = gap_signs[start + length]
         if length == 1:
-            is_named = words[start] in beside_text
-            is_name = text[places[start][0]].isupper() and not is_named  # "Duran Duran"
-            may_double = is_name or words[start] in doubled_words or words[start].isdigit()
+            word = words[start]
+            first_letter = text[places[start][0]]
+            is_proper_name = first_letter.isupper() and word not in beside_text  # "Duran Duran"
+            may_double = is_proper_name or word in doubled_words or word.isdigit()
             is_filler = before in (" ", ",") and not may_double
         else:
             copy = words[start : start + length]
@@ -334,12 +339,14 @@ def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
     """
     if length != 2:
         return False
-    # in "row after row after row" the words "row after" at 0 have their copy at 2, and "row" behind
-    first_word = words[start]
-    last_word = words[start - 1]
-    before_phrase = words[start - 3] if start >= 3 else ""
-    behind_copy = words[start + 2] if start + 2 < len(words) else ""
-    return before_phrase == last_word or behind_copy == first_word
+    first_word, last_word = words[start], words[start + 1]
+    phrase_start = start - length
+    copy_end = start + length
+    # "after" before the phrase and its copy: "after [row after] [row after]"
+    continues_before = phrase_start > 0 and words[phrase_start - 1] == last_word
+    # "row" behind the phrase and its copy: "[row after] [row after] row"
+    continues_behind = copy_end < len(words) and words[copy_end] == first_word
+    return continues_before or continues_behind
 
 
 def _gap_signs(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
@@ -458,43 +465,42 @@ def _disordered_words(
 def _words_of_no_language(words: Sequence[str], beside_text: str) -> list[int]:
     """Returns the numbers of the words that are neither English nor in `beside_text`.
 
-    Words of more than MOST_LETTERS letters count. Words of another script than Latin count, unless
-    `beside_text` has letters of such a script. A single Greek letter, as in a formula, is spared.
+    A word is foreign if it is too long, or if its script is another than Latin and `beside_text`
+    has Latin letters alone (`_is_foreign`). Every occurrence of a foreign word is returned.
 
-    Words with a letter combination that English does not have, such as "qx", count too. The first
-    two different words of this kind are spared. From the third on, the first occurrence of each
-    word counts.
+    A word is strange if it has a letter combination that English does not have, such as "qx". Only
+    the first occurrence of a strange word is returned, and only from the third strange word on.
     """
     named = set(FILLER_WORD.findall(beside_text.casefold()))
-    latin = not NOT_LATIN.search(beside_text)
+    expects_latin = not NOT_LATIN.search(beside_text)
     # the number of the first occurrence of each word that `beside_text` does not have
     first_numbers: dict[str, int] = {}
     for number, word in enumerate(words):
         if word not in named:
             first_numbers.setdefault(word, number)
-    strange: list[int] = []  # first occurrences of words with letters that English does not join
-    foreign: set[str] = set()  # words that are too long or of another script
+    strange_numbers: list[int] = []
+    foreign_words: set[str] = set()
     for word, number in first_numbers.items():
         if NO_ENGLISH.search(word):
-            strange.append(number)
-        if _is_foreign(word, latin):
-            foreign.add(word)
-    # the first two strange words may be names; of a foreign word every occurrence counts
-    foreign_numbers = [number for number, word in enumerate(words) if word in foreign]
-    return sorted(strange)[2:] + foreign_numbers
+            strange_numbers.append(number)
+        if _is_foreign(word, expects_latin):
+            foreign_words.add(word)
+    foreign_numbers = [number for number, word in enumerate(words) if word in foreign_words]
+    # the first two strange words may be names
+    return sorted(strange_numbers)[2:] + foreign_numbers
 
 
-def _is_foreign(word: str, latin: bool) -> bool:
-    """Whether a word is too long, or of another script than Latin ("的") where only Latin is
-    expected.
+def _is_foreign(word: str, expects_latin: bool) -> bool:
+    """Whether a word has more than MOST_LETTERS letters, or is of another script than Latin ("的")
+    where only Latin is expected. A single Greek letter, as in a formula, is not foreign.
 
-    latin: whether prompt, references and question of the row have Latin letters alone.
+    expects_latin: whether prompt, references and question of the row have Latin letters alone.
     """
     if not NOT_LATIN.search(word):
         return len(word) > MOST_LETTERS
     # a single Greek letter is a sign of a formula
     is_sign = len(word) == 1 and "\u0370" <= word <= "\u03ff"
-    return latin and not is_sign
+    return expects_latin and not is_sign
 
 
 def _unfinished_word(
@@ -551,7 +557,7 @@ def penalise_filler(
     Each piece of filler becomes a span of score 0, whose credit is the cost of the piece. A verdict
     without a score is returned unchanged.
 
-    length: characters of filler / share of filler, usually the number of characters of the text.
+    length: the number of characters of which the filler is a share, usually of the whole text.
     lowest: the parts that shrink with the score, with the lowest value of each part, such as 1 for
     ratings from 1 to 5. If the verdict was penalised for filler before, the two penalties multiply.
     For example, shares of 0.5 and then of 0.2 leave 0.5 x 0.8 = 0.4 of the score.
@@ -579,8 +585,8 @@ def _spans_of_filler(filler: Filler, score: float, length: float, first: int) ->
     """Returns a span for each piece of filler. Its credit is the cost of the piece: the score times
     the share of the piece in the text.
 
-    score: the score without the penalty. length: as for `penalise_filler`. first: the number of the
-    first piece's component.
+    score: the score without the penalty. length: the number of characters of which the filler is a
+    share. first: the number of the first piece's component.
     """
     spans = []
     for component, (start, end, reason) in enumerate(filler.pieces, start=first):

@@ -230,15 +230,15 @@ class _MarkupReader:
         return kind in ("line", "blank")
 
     def _keep_up_to(self, end: int) -> Iterator[Piece]:
-        """Yields the characters up to the offset `end` as kept. White space is skipped if the same
-        white space was kept before the dropped characters.
+        """Yields the characters up to the offset `end` as kept. White space behind dropped
+        characters is skipped if it repeats the white space that was kept before them. At the start
+        of a line all white space behind dropped characters is skipped.
         """
         text = self.text
         start = self.at
-        while self.has_dropped and start < end and text[start].isspace():
-            if self.last not in ("\n", text[start]):
-                break
-            start += 1
+        if self.has_dropped:
+            while start < end and text[start].isspace() and self.last in ("\n", text[start]):
+                start += 1
         self.at = end
         if start < end:
             yield start, end
@@ -311,15 +311,20 @@ def _has_no_content(line: re.Match[str], group: str) -> bool:
 
     line: a match of `_LINE_START`. group: "label" or "title".
     """
-    name = line[group].lower()
     after = _REST_OF_LINE.match(line.string, line.end())
-    if after is None or DENYING_WORD.search(name) or not _ANY_TAG.sub("", after[1]).strip():
+    # a label before nothing is the content of its line
+    if after is None or not _ANY_TAG.sub("", after[1]).strip():
+        return False
+    name = line[group].lower()
+    if DENYING_WORD.search(name):
         return False
     words = _LABEL_WORD.findall(name)
-    # numbers alone are idle before a colon and words; "5 - 3" and "1: 4" are content
+    # numbers alone have no content before a colon and words ("Step 2: a kite" too, but not "5 - 3"
+    # and "1: 4")
     if all(map(_COUNTING_WORD.fullmatch, words)):
-        sign = line[0].rstrip("*_")[-1]
-        return sign in ":\uff1a" and not after[1][0].isdigit()
+        sign_behind_label = line[0].rstrip("*_")[-1]
+        is_before_number = after[1][0].isdigit()
+        return sign_behind_label in ":\uff1a" and not is_before_number
     # other words must name a part of a description or occur in the line, with or without a plural
     # "s": "Colours: red and blue colours"
     following_words = _LABEL_WORD.findall(after[1].lower())

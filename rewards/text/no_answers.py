@@ -181,19 +181,22 @@ class _Texts:
         numbers: the numbers of the rows with the text. rows_of_other: the number of rows of the
         most frequent other text that is long, at least 1. `is_repeated` compares the two.
         """
-        # sort the rows by text: the rows of one text are neighbours in `by_text`
+        # the indices of the rows, sorted so that the rows of one text are neighbours
         marks = as_numbers(self._marks)
         by_text = np.argsort(marks, kind="stable")
-        # for each text, where its rows start in `by_text`, and how many rows it has
+        # for each different text, where its rows start in `by_text`, and how many rows it has
         _, starts, counts = np.unique(
             marks[by_text],
             return_index=True,
             return_counts=True,
         )
+        # for each different text, the index of its first row, and whether the text is long
         first_rows = by_text[starts]
         is_long_text = np.frombuffer(self._long, dtype=bool)[first_rows]
         # how many rows the two most frequent long texts have; 1 for a long text that is not there
-        second_most, most = [1, 1, *np.sort(counts[is_long_text]).tolist()][-2:]
+        counts_of_long = sorted([1, 1, *counts[is_long_text].tolist()])
+        most, second_most = counts_of_long[-1], counts_of_long[-2]
+        # text: the number of a different text
         for text in np.argsort(first_rows).tolist():
             count = int(counts[text])
             if count < LEAST_ROWS:
@@ -351,15 +354,18 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     return not is_said(text, samples)
 
 
-def _is_frequent(of_text: Sequence[Sample], different: int, count: int, rows_of_other: int) -> bool:
+def _is_frequent(
+    of_text: Sequence[Sample], different_rows: int, count: int, rows_of_other: int
+) -> bool:
     """Whether a text has a large share of all rows, or far more rows than any other text.
 
-    of_text: the samples with this text. different: how many of them differ. count: the number of
-    all samples. rows_of_other: the number of rows of the most frequent other text that is long.
+    of_text: the samples with this text. different_rows: the number of different rows among these
+    samples (`identifying_content`). count: the number of all samples. rows_of_other: the number of
+    rows of the most frequent other text that is long.
     """
     has_references = any(any(expected_texts(sample)) for sample in of_text)
     share = SHARE_OF_ROWS if has_references else BLIND_SHARE
-    if different >= share * count:
+    if different_rows >= share * count:
         return True
     has_far_more_rows = len(of_text) >= OUTSTANDING_FACTOR * rows_of_other
     return has_references and is_long(of_text[0].completion) and has_far_more_rows

@@ -241,10 +241,11 @@ def parts_of(text: str) -> list[tuple[int, int, str]]:
 
 def _parts_without_calls(text: str) -> list[tuple[int, int, str]]:
     """Returns the parts (start, end, kind) of the text, in which calls of tools are not yet found.
+    The kind is "" for text that a reader is shown.
 
-    If the first mark of reasoning is an end ("</think>"), all text before the end is reasoning. A
-    last turn of another speaker is shown if the model has not answered before and does not answer
-    after.
+    If the first mark of reasoning is an end ("</think>"), all text before the end is reasoning. If
+    a text ends with a turn of another speaker and the model has written no answer, this turn has
+    the kind "".
     """
     return _TurnReader(text).parts_of_text()
 
@@ -253,21 +254,23 @@ class _TurnReader:
     """Divides a text into parts, mark by mark (`TURN_MARK_FORMS`).
 
     Attributes:
-        parts: the parts (start, end, kind) up to the offset `at`.
+        parts: the parts (start, end, kind) up to the offset `at`. The kind says why the part is
+            dropped, such as "reasoning" (pieces.py), and is "" for text that a reader is shown.
         at: the offset where the next part begins.
         has_answered: whether the model has written a letter or digit outside tags.
         is_models_turn: whether the current turn is the model's.
-        thinking: the mark that opened the current reasoning, "" outside reasoning.
+        thinking: the mark that opened the current reasoning, such as "<think>", "" outside
+            reasoning.
         has_ended_reasoning: whether some reasoning has ended.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.parts: list[tuple[int, int, str]] = []
+        self.parts: list[tuple[int, int, str]] = []  # (start, end, kind)
         self.at = 0
         self.has_answered = False
         self.is_models_turn = True
-        self.thinking = ""
+        self.thinking = ""  # the mark that opened the current reasoning
         self.has_ended_reasoning = False
 
     def parts_of_text(self) -> list[tuple[int, int, str]]:
@@ -329,6 +332,7 @@ class _TurnReader:
         start, end = mark.span()
         if self.is_models_turn and not self.has_answered:
             self.has_answered = _has_letters(self.text, self.at, start)
+        # within the model's turn "Answer:" is a label, and a second start of its turn adds nothing
         continues_turn = name == "answers" or (name == "own" and self.has_answered)
         if self.is_models_turn and continues_turn:
             return
@@ -336,7 +340,7 @@ class _TurnReader:
         self.parts.append((start, end, _KIND_OF_MARK[name]))
         self.at = end
         self.thinking = mark[0].lower() if name == "open" else ""
-        # behind an end the current turn goes on, so that the next mark decides
+        # the other marks begin a turn; "open" begins reasoning, and "end" leaves the turn as it is
         if name not in ("open", "end"):
             self.is_models_turn = name in ("own", "answers")
 

@@ -29,7 +29,9 @@ from spanreward.rewards.text.pieces import INVISIBLE, MARKDOWN, QUOTES, Piece
 from spanreward.rewards.text.shown import parts_of
 from spanreward.rewards.text.token_marks import without_token_marks
 
-_QUOTED_WHOLE = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
+_QUOTED_WHOLE = re.compile(
+    r"""\s*["“”„«»「『](?P<content>[^"“”„«»「」『』]*)["”“»«」』](?P<stop>[.!]?)\s*"""
+)
 # Characters that show nothing and can be dropped: marks of byte order and direction, soft hyphens,
 # places for a line break. Zero-width joiners are kept: emoji and some scripts need them.
 _UNSEEN_RANGES = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
@@ -240,16 +242,16 @@ def _without_invisible(text: str) -> Iterator[Piece]:
 
 def _without_quotes(text: str) -> Iterator[Piece]:
     """Yields the pieces of the text, without quotation marks around the whole text: '"A dog."'
-    gives "A dog."
+    gives "A dog.", and '"A dog".' gives "A dog." too.
     """
     whole = _QUOTED_WHOLE.fullmatch(text)
     if whole is None:
         yield 0, len(text)
         return
-    yield 0, whole.start(1), QUOTES
-    yield whole.span(1)
-    yield whole.end(1), whole.start(2), QUOTES
-    yield whole.span(2)
+    yield 0, whole.start("content"), QUOTES
+    yield whole.span("content")
+    yield whole.end("content"), whole.start("stop"), QUOTES
+    yield whole.span("stop")  # the full stop behind the quotation marks
 
 
 WITH_ANSWERS: tuple[Stage, ...] = (

@@ -9,7 +9,6 @@ answer is the judge's own list, even if the judge repeats a completion.
 """
 
 import re
-from contextlib import suppress
 from typing import Any
 
 from pydantic_core import from_json
@@ -62,13 +61,16 @@ def _entries_of(begun: str, end: int) -> list[Any] | None:
 
     begun: the text from the "[" of the list on. end: the offset behind the last "]".
     """
-    with suppress(ValueError):
-        try:
-            return from_json(begun[:end])
-        except ValueError as error:
-            if not str(error).startswith("EOF "):
-                read = {"list": read_yaml(begun[:end], "it")}
-                return checked_encodable(read, "it")["list"]
-            # the list breaks off, so its last entry may be incomplete
+    written = begun[:end]
+    try:
+        return from_json(written)
+    except ValueError as error:
+        breaks_off = str(error).startswith("EOF ")
+    try:
+        if breaks_off:
+            # the last entry may be incomplete
             return from_json(begun, allow_partial="trailing-strings")[:-1] or None
-    return None
+        read = {"list": read_yaml(written, "it")}
+        return checked_encodable(read, "it")["list"]
+    except ValueError:
+        return None  # the text is neither JSON nor YAML
