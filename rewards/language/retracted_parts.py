@@ -57,25 +57,56 @@ def framed_parts(words: Sequence[Word]) -> Iterator[tuple[int, int, ClaimNeeds]]
     # the first sign opens and the second closes; an opening sign without a closing sign is skipped
     for start, end in zip(quotes[::2], quotes[1::2], strict=False):
         yield start, end, frozenset((QUOTE_SIGNS,))
-    heading: ClaimNeeds = frozenset()  # the needs that a heading gives to the next pieces
-    previous = 0  # the start of the last piece with words
-    for start, end, stop in pieces_between_signs(words):
-        tokens = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
-        needs = heading | _needs_of_other_picture(tokens)
-        if needs:
-            yield start, end, needs
+    pieces = list(pieces_between_signs(words))
+    for start, end, stop in pieces:
         if stop == "?":
             yield _start_of_question(quotes, start, end), end, frozenset((QUESTION_NEED,))
-        heading = _heading_behind(heading, tokens, stop)
-        # a short piece that comments on the text: "scratch that", "none of the following"
+    yield from _headed_parts(words, pieces)
+    yield from _commented_parts(words, pieces)
+
+
+def _headed_parts(
+    words: Sequence[Word], pieces: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[int, int, ClaimNeeds]]:
+    """Yields (start, end, needs) for each piece that is behind a heading or about another picture.
+    Of "Things I like: a dog" the piece "a dog" gets the needs {"thing"} and {"lik"}.
+
+    words: the whole text. pieces: the result of `pieces_between_signs`.
+    """
+    heading_needs: ClaimNeeds = frozenset()  # from the headings before the current piece
+    for start, end, stop in pieces:
+        tokens = _with_letters(words[start:end])
+        needs = heading_needs | _needs_of_other_picture(tokens)
+        if needs:
+            yield start, end, needs
+        heading_needs = _heading_needs_behind(heading_needs, tokens, stop)
+
+
+def _commented_parts(
+    words: Sequence[Word], pieces: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[int, int, ClaimNeeds]]:
+    """Yields (start, end, needs) for each part that a short piece comments on. "Scratch that" and
+    "none of the following" are such comments.
+
+    words: the whole text. pieces: the result of `pieces_between_signs`.
+    """
+    previous = 0  # the start of the last piece with words
+    for start, end, _ in pieces:
+        tokens = _with_letters(words[start:end])
+        # "that" cannot refer to a piece without words
+        if not tokens:
+            continue
         content = _content_of(tokens)
         if content and len(tokens) <= SHORT_PIECE_WORDS and speaks_of_text(tokens):
             need = DENIED_NEED if _denies(tokens) else content
             first, behind = _commented_range(tokens, start, end, previous, len(words))
             yield first, behind, frozenset((need,))
-        # "that" cannot refer to a piece without words
-        if tokens:
-            previous = start
+        previous = start
+
+
+def _with_letters(words: Sequence[Word]) -> list[Word]:
+    """Returns the words that have a letter or a digit, without the signs."""
+    return [word for word in words if any(map(str.isalnum, word.text))]
 
 
 def _denies(words: Sequence[Word]) -> bool:
@@ -104,19 +135,25 @@ def _start_of_question(quotes: Sequence[int], start: int, end: int) -> int:
     return start
 
 
-def _heading_behind(heading: ClaimNeeds, tokens: Sequence[Word], stop: str) -> ClaimNeeds:
-    """Returns the needs that the headings up to a piece give to the next pieces. A piece before a
-    colon is a heading until the sentence ends: "Things I like: a dog, a cat."
+def _heading_needs_behind(
+    heading_needs: ClaimNeeds, tokens: Sequence[Word], stop: str
+) -> ClaimNeeds:
+    """Returns the needs that the words behind a piece get from headings. A piece before a colon is
+    a heading for the rest of its sentence: behind "Things I like:" the words of "a dog, a cat." get
+    the needs {"thing"} and {"lik"}.
 
-    heading: the needs before the piece. tokens: the words of the piece. stop: the sign behind it.
+    heading_needs: the needs that the piece itself gets from headings before it.
+    tokens: the words of the piece. stop: the sign behind the piece.
     """
+    # the sentence ends
     if stop in (".", "!", "?"):
         return frozenset()
+    # the piece is no heading
     if stop != ":":
-        return heading
+        return heading_needs
     if _denies(tokens):
-        return heading | {DENIED_NEED}
-    return heading | {frozenset((word,)) for word in _content_of(tokens)}
+        return heading_needs | {DENIED_NEED}
+    return heading_needs | {frozenset((word,)) for word in _content_of(tokens)}
 
 
 def _commented_range(
