@@ -182,19 +182,21 @@ def comparable_form(answer: str) -> str:
         return " ".join(answer.lower().split())
     pieces: list[str] = []
     part = ""  # text that waits to be normalised as a whole
-    read = 0  # characters of the answer that are in `pieces` or `part`
+    done = 0  # the offset up to which the answer is in `pieces` or `part`
     for token in read_tokens(answer):
+        # a token without a form of its own is added to `part` later, with the text around it
         if _is_normalised_alike(token, answer):
             continue
-        part += answer[read : token.start]
-        read = token.end
+        text_before = answer[done : token.start]
+        part += text_before
+        done = token.end
         if normalise_answer(token.text) == token.text:
             part += token.text
         else:
             # `normalise_answer` would remove the signs of "-7.5", so "-7.5" is a separate piece
             pieces += [normalise_answer(part), token.text]
             part = ""
-    part += answer[read:]
+    part += answer[done:]
     pieces.append(normalise_answer(part))
     return " ".join(filter(None, pieces))
 
@@ -318,15 +320,17 @@ def _role_in_row(lexemes: Sequence[Token], number: int, last: Token | None) -> s
 
 
 def _joined_token(token: Token, lexeme: Token, needs_operand: bool) -> Token:
-    """Returns one token, made of the token and the lexeme after it. A number with a sign before it
-    stays a number ("-5").
+    """Returns one token, made of the token and the lexeme after it: "5-" of "5" and "-". A number
+    with a sign before it stays a number ("-5").
 
-    needs_operand: whether an operand must follow.
+    needs_operand: whether the new token lacks an operand, as "5-" does.
     """
     text = token.text
     if needs_operand and token.kind == "number" and text.isdecimal():
         text = text.lstrip("0") or "0"  # the "09" of "09:15"
-    if text in ("", "-") and lexeme.kind == "number":
+    # `_with_formulas` removes the "+" of "+5" and leaves the text ""
+    is_sign_of_number = text in ("", "-")
+    if is_sign_of_number and lexeme.kind == "number":
         kind = "number"  # "-5"
     elif token.kind == "word" and lexeme.kind == "sign" and not needs_operand:
         kind = "word"  # "C++"
@@ -357,10 +361,13 @@ def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Toke
 
 
 def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
-    """Returns the role of a sign: "between", "prefix", "suffix", "sign" or "mark".
+    """Returns the role of a sign:
 
-    "between" is a sign between two operands. "prefix" and "suffix" are signs of one operand or
-    name. "sign" is a token by itself.
+    - "between": the sign joins two operands, as "-" in "5 - 3".
+    - "prefix": the sign belongs to the operand behind it, as "-" in "-5".
+    - "suffix": the sign belongs to the name or number before it, as "++" in "C++".
+    - "sign": the sign is a token by itself, as "%".
+    - "mark": the sign is punctuation, which comparisons of answers ignore.
 
     last: the token that the sign might join.
     behind: the lexemes after the sign, at most two.
@@ -424,8 +431,8 @@ def _role_of_lone_sign(sign: Token) -> str:
 
 
 def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> str:
-    """Returns the role of a sign such as "<" or an arrow. The operands of the sign may be words:
-    "speed < 30".
+    """Returns the role of a sign such as "<" or an arrow (`_role_of_sign`): "between" for "speed <
+    30". The operands of the sign may be words.
 
     left: the operand before the sign, None without an operand.
     behind: the lexemes after the sign, at most two.
@@ -436,9 +443,12 @@ def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> 
         return "between"
     if sign.text in _ARROW_SIGNS:
         return "sign"
+    # "\u2248 5" is the same answer as "5", so the sign is ignored
+    if has_operand and sign.text == "\u2248":
+        return "mark"
+    # "< 5" is another answer than "5", so the sign belongs to the number
     if has_operand:
-        # "\u2248 5" compares as "5", but "< 5" does not
-        return "mark" if sign.text == "\u2248" else "prefix"
+        return "prefix"
     if left is not None and left.end == sign.start:
         return "suffix"
     return "sign"
@@ -456,20 +466,22 @@ def _connects_operands(left: Token, sign: Token, behind: Sequence[Token]) -> boo
     following = behind[0]
     touches_left = left.end == sign.start
     touches_right = following.start == sign.end
-    if left.open:  # the sign of the second operand: "y = -x"
-        is_unary = sign.text in _PREFIX_SIGNS and following.is_operand
-        return is_unary and touches_right and left.end <= sign.start
+    # after "y =" the sign can only be the sign of the missing operand: "y = -x"
+    if left.open:
+        return sign.text in _PREFIX_SIGNS and following.is_operand and touches_right
     if sign.text == "^":
         return touches_left and touches_right and _is_power(left, behind)
     if not left.is_operand or not following.is_operand:
         return False
-    # spaces on both sides or on no side: "5 - 3" is one formula, and "5 -3" is two numbers
-    is_even = touches_left == touches_right or sign.text in _MAY_HAVE_SPACE
-    if sign.text == ":":  # a time or a ratio, and not "x: 5"
-        return is_even and left.kind != "word" and following.kind == "number"
     if sign.text in _ROOT_OPERATORS:
-        return touches_right and touches_left
-    return is_even and sign.text in _OPERATOR_SIGNS
+        return touches_left and touches_right  # "2\u221a3"
+    # spaces on both sides or on no side: "5 - 3" is one formula, and "5 -3" is two numbers
+    has_even_spaces = touches_left == touches_right
+    if not has_even_spaces and sign.text not in _MAY_HAVE_SPACE:
+        return False
+    if sign.text == ":":  # a time or a ratio, and not "x: 5"
+        return left.kind != "word" and following.kind == "number"
+    return sign.text in _OPERATOR_SIGNS
 
 
 def _is_power(left: Token, behind: Sequence[Token]) -> bool:

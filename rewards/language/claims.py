@@ -47,17 +47,8 @@ from spanreward.rewards.language.words import (
 UNMET_NEED = frozenset[str]()  # a need that no reference has
 ALTERNATIVES_NEED = frozenset(("or",))  # the need of alternatives that "or" joins
 NO_ALTERNATIVE = word_set("so less more not")  # after "or": "two or so", "more or less"
-CLAUSE_DEPENDENCIES = (
-    "ROOT",
-    "ccomp",
-    "xcomp",
-    "advcl",
-    "relcl",
-    "acl",
-    "csubj",
-    "parataxis",
-    "pcomp",
-)
+_CLAUSE_DEPENDENCIES = "ROOT ccomp xcomp advcl relcl acl csubj parataxis pcomp"
+CLAUSE_DEPENDENCIES = frozenset(_CLAUSE_DEPENDENCIES.split())  # of words that head a clause
 SUBJECT_DEPS = ("nsubj", "nsubjpass", "expl", "csubj")
 # a verb with one of these dependencies shares the subject of the verb above
 SHARED_SUBJECT_DEPENDENCIES = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")
@@ -128,7 +119,11 @@ ABOVE_SENTENCE = Scope(frozenset(), inf, 0)
 
 
 class _Scopes:
-    """The scopes of the words of a text. The scope of a word follows from the scope of its head."""
+    """The scopes of the words of a text. The scope of a word follows from the scope of its head.
+
+    denies: the words that deny, such as "not". past: whether clauses in the past count as claims
+    too. False for a text that claims something in the present.
+    """
 
     def __init__(self, words: Sequence[Word], denies: Set[Word], past: bool) -> None:
         self.denies = denies
@@ -173,31 +168,35 @@ class _Scopes:
         # the needs that this word adds to the needs of its head
         added = clause_needs(word, self.past) if is_sentence else own_needs(word, self.past)
         needs = self._inherited_needs(word, above, ends_denial).union(added)
-        if self.reach_of_or.get(word, REACH_WORD) > REACH_WORD:
+        # an "or" may make the words below this word alternatives, too
+        if self.reach_of_or.get(word) in (REACH_BELOW, REACH_SUBJECT):
             needs |= {ALTERNATIVES_NEED}
+        # the last "or" around the words below this word: above the word, or at the word
         last_or = above.last_or
         if word in self.reach_of_or:
             last_or = max(last_or, self.last_conjunction[word])
         return Scope(needs, self._denied_from(word, above, ends_denial), last_or)
 
     def _inherited_needs(self, word: Word, above: Scope, ends_denial: bool) -> ClaimNeeds:
-        """Returns the needs of the word's head that apply to the word too: all of them, unless the
-        word is a subject or comes after the alternatives of an "or".
+        """Returns the needs of the word's head that apply to the word too: all of them, with two
+        exceptions. A subject does not need its verb, and a word outside of the alternatives of an
+        "or" has no ALTERNATIVES_NEED.
 
         above: the scope of the word's head.
         ends_denial: whether a denial above the word ends before the word.
         """
         needs = above.needs
-        # a subject does not need its verb: the man of "a man leaps" may be there without a leap
+        # the man of "a man leaps" may be there without a leap
         if word.dep in SUBJECT_DEPS:
             needs = needs - {need_of(word.head, word)}
             # with REACH_BELOW the words below a verb are alternatives, but not its subject
             if self.reach_of_or.get(word.head) == REACH_BELOW:
                 needs = needs - {ALTERNATIVES_NEED}
-        # the table of "a cup or glass on a table" is no alternative
-        is_behind_or = word.index > max(self.last_conjunction[word.head], above.last_or)
+        # the "on a table" of "a cup or glass on a table" is no alternative
+        last_joining_word = max(self.last_conjunction[word.head], above.last_or)
+        is_behind_alternatives = word.index > last_joining_word
         describes = word.dep in ("prep", "relcl", "acl")
-        if ends_denial or (is_behind_or and describes):
+        if ends_denial or (is_behind_alternatives and describes):
             needs = needs - {ALTERNATIVES_NEED}
         return needs
 
@@ -251,8 +250,9 @@ def needs_from_tree(words: Sequence[Word], denies: Set[Word], past: bool) -> dic
 
 
 def alternatives_of_or(words: Sequence[Word]) -> dict[Word, int]:
-    """Returns the words that an "or" joins, each with the reach of the "or". In "a dog or a cat"
-    the dog and the cat are alternatives with REACH_BELOW.
+    """Returns the words that an "or" joins, each with the reach of the "or": which words besides
+    the joined word are alternatives too (`reach_of_conjunction`). In "a dog or a cat" the dog and
+    the cat have REACH_BELOW.
 
     In a list with commas ("a cup, a mug or a glass") the words before the "or" are included.
     """
@@ -269,15 +269,20 @@ def alternatives_of_or(words: Sequence[Word]) -> dict[Word, int]:
             reach = reach_of_conjunction(word, conjunctions[0], joined)
             for alternative in (word, *joined):
                 reach_of_or[alternative] = reach
-        elif not conjunctions and not reach_of_or.keys().isdisjoint(joined):
-            # the cup, because the mug that it is joined with is an alternative
+            continue
+        # the cup of the list: no conjunction is below the cup, but the mug is an alternative
+        joins_alternative = any(other in reach_of_or for other in joined)
+        if joins_alternative and not conjunctions:
             reach_of_or[word] = REACH_BELOW
     return reach_of_or
 
 
 def reach_of_conjunction(first: Word, conjunction: Word, others: Sequence[Word]) -> int:
-    """Returns the reach of an "or": REACH_SUBJECT for "a dog sits or a cat sleeps", REACH_WORD for
-    "cleaning or painting a wall", REACH_BELOW for "a dog or a cat".
+    """Returns the reach of an "or", which says what is an alternative besides the joined words.
+
+    REACH_SUBJECT: the words below the joined words, with their subjects ("a dog sits or a cat
+    sleeps"). REACH_BELOW: the words below except the subjects ("a red dog or a cat"). REACH_WORD:
+    no other words ("cleaning or painting a wall", where the wall is there in any case).
 
     first: the first of the joined words. others: the other joined words.
     """
@@ -285,7 +290,9 @@ def reach_of_conjunction(first: Word, conjunction: Word, others: Sequence[Word])
         return REACH_SUBJECT
     # an "or" right after a verb comes before the object that both verbs share
     is_right_after_verb = first.pos == "VERB" and conjunction.index == first.index + 1
-    return REACH_WORD if is_right_after_verb else REACH_BELOW
+    if is_right_after_verb:
+        return REACH_WORD
+    return REACH_BELOW
 
 
 def is_or(conjunction: Word, words: Sequence[Word]) -> bool:
@@ -347,16 +354,17 @@ def preposition_needs(preposition: Word) -> Iterator[frozenset[str]]:
     """
     head = preposition.head
     text = preposition.text.lower()
-    # "a painting of a dog", and not "a group of dogs"
-    noun_decides = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
-    # "devoid of dogs", and not "next to a dog"
-    is_behind_other = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
-    other_decides = is_behind_other and head.lemma not in NEUTRAL_BEFORE_PREPOSITION
+    # the noun before "of": "a painting of a dog", but not "a group of dogs"
+    needs_noun = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
+    # another word before a preposition: "devoid of dogs", but not "next to a dog"
+    is_other_word = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
+    needs_other_word = is_other_word and head.lemma not in NEUTRAL_BEFORE_PREPOSITION
     if text not in PLACE_WORDS:
         yield need_of(preposition)  # "without", "unlike", "for"
-    elif noun_decides or other_decides:
+    elif needs_noun or needs_other_word:
         yield need_of(head)
-    if text == "of":  # "instead of"
+    # in "instead of a dog" the parse tree has "instead" below "of"
+    if text == "of":
         yield from map(need_of, filter(may_take_back, preposition.children))
 
 
@@ -392,6 +400,7 @@ def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     begin = verb.index if direct is None else min(verb.index, direct.index)
     for child in verb.children:
         opens_clause = child.dep == "prep" and child.index < begin
+        # verbs such as "is" and "shows", which state only that a thing is there
         if opens_clause and verb.lemma in SHOWING_VERBS:
             yield from opening_needs(child)
         if qualifies_clause(child, verb):
@@ -535,7 +544,9 @@ def is_past(verb: Word, finite: Word) -> bool:
 
 
 def may_take_back(word: Word) -> bool:
-    """Whether a word may take back its verb or noun: "hardly", "once", "zero"."""
+    """Whether a word may change what its verb or noun claims: "hardly" of "hardly a dog", "zero" of
+    "zero dogs". The adverbs of ADVERBS, such as "very", leave the claim as it is.
+    """
     text = word.text.lower()
     is_answer = text in DENYING_WORDS and word.dep == "intj"  # "no, it is red"
     if text in ADVERBS or is_answer:

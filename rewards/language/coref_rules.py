@@ -120,14 +120,14 @@ class _ThingsOfText:
         # the things of each name: the lemma, and whether the noun is a plural
         self._by_name: dict[tuple[str, bool], list[_Thing]] = defaultdict(list)
         # Two caches. Without the caches a list of a thousand conjuncts would take quadratic time.
-        self._first_of: dict[Word, Word] = {}
-        self._rank_of_first = cache(_rank_of_word)
+        self._first_conjunct_of: dict[Word, Word] = {}
+        self._rank_of_first_conjunct = cache(_rank_of_word)
 
     def rank(self, word: Word) -> int:
         """Returns the rank of a word (`_rank_of_word`). All conjuncts of a list have the rank of
         the first conjunct.
         """
-        return self._rank_of_first(_first_conjunct(word, self._first_of))
+        return self._rank_of_first_conjunct(_first_conjunct(word, self._first_conjunct_of))
 
     def add_word(self, word: Word) -> None:
         """Adds a word to the mentions of its thing. A word without a thing, such as "is", is
@@ -309,8 +309,8 @@ def _antecedent_of_pronoun(
 
 
 def _impossible_antecedents(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
-    """Yields the words that a plain pronoun cannot refer to: the subject of its verb ("he sees
-    him"), and the noun whose place the pronoun gives ("the cup behind it").
+    """Yields the words that a plain pronoun cannot refer to: the subject of its verb (the "he" of
+    "he sees him"), and the noun before its preposition (the cup of "the cup behind it").
 
     rank: returns the rank of a word (`_rank_of_word`).
     """
@@ -321,9 +321,11 @@ def _impossible_antecedents(pronoun: Word, rank: Callable[[Word], int]) -> Itera
         # up to the "is" of "is visible behind it"
         while head.dep in ("acomp", "advmod", "prep") and head.head is not head:
             head = head.head
+        # the "her" of "she has a bag with her" may be the subject, and the "her" of "she is behind
+        # her" is another person
         is_person = PRONOUNS[pronoun.text.lower()] in ("male", "female")
         if is_person and not head.is_copula:
-            return  # the "her" of "she has a bag with her" may be the subject
+            return
     for child in head.children:
         is_subject = rank(child) == 0
         if is_subject and child is not pronoun:

@@ -86,14 +86,16 @@ def near_denials(denies: Set[Word]) -> set[Word]:
 
 
 def denied_from(word: Word, denies: Set[Word]) -> float:
-    """Returns the index from which on words are denied, among the word and the words below it.
+    """Returns the index from which on words are denied, among the word and the words below it:
 
-    Three cases: in "the dog is not red", the words from "not" on are denied, and the dog is not. In
-    "the dog is not there", all words are denied, also the dog before the "not": the result is 0.
-    Without a denial the result is infinity.
+    - infinity without a denial.
+    - 0 if all of these words are denied, also the dog before the "not": "the dog is not there".
+    - the index of the denying word in other cases. In "the dog is not red" the words from "not" on
+      are denied, and the dog is not.
 
     denies: the words that deny, such as "not" and "missing".
     """
+    # the word itself denies, as "lacks" in "lacks a hat"
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
     predicates = []
@@ -103,16 +105,17 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
             predicates.append(child)
         if child.dep in ("relcl", "acl") and is_bare(child, denies):
             clauses.append(child)
-    # "a dog that is missing", "a dog that is not there"
+    # all is denied by a relative clause: "a dog that is missing", "a dog that is not there"
     if not denies.isdisjoint(clauses) or denying_children(clauses, denies):
         return 0
     denying_words = denying_children((word, *predicates), denies)
     if not denying_words:
         return inf
-    # the whole clause is denied, even the subject before the "not": "the dog is not there"
+    # all is denied, even the subject before the "not": "the dog is not there"
     if is_bare(word, denies):
         return 0
-    if any(no.dep == "conj" for no in denying_words):  # "or not"
+    # all is denied by an "or not" behind the word: "the dog sleeps or not"
+    if any(no.dep == "conj" for no in denying_words):
         return 0
     return min(no.index for no in denying_words)
 
@@ -199,19 +202,21 @@ def things_stated_absent(
     denies: the words of the text that deny.
     denied: the words that a claim of the text denies.
     """
-    owners_of: dict[Word, Sequence[Word]] = {}  # by absent thing: the things that lack it
+    # for each absent thing so far, the things that lack it; the coat of "no hat or coat" gets the
+    # owners of the hat
+    owners_of: dict[Word, Sequence[Word]] = {}
     for word in words:
         if word not in denied:
             continue
         if is_denied_predicate(word, denies):
             for subject in word.head.subjects:
                 if subject.pos in NOUN_TAGS:
-                    yield denial_of_noun(subject, [], [word], denies)
+                    yield denial_of_noun(subject, owners=[], predicates=[word], denies=denies)
         elif word.pos in NOUN_TAGS:
             owners = owners_of_absent(word, denies, owners_of)
             if owners is not None:
                 owners_of[word] = owners
-                yield denial_of_noun(word, owners, [], denies)
+                yield denial_of_noun(word, owners, predicates=[], denies=denies)
 
 
 def is_denied_predicate(word: Word, denies: Set[Word]) -> bool:

@@ -76,14 +76,16 @@ def both_graphs(
     linked = _linked_components(words, rules)
     all_links = [component.links for component in linked.components]
     graph = _asserted_graph(words, sentences, linked, clusters, rules, not_asserted)
+    # if no word is left out, the text has no alternatives
     if not graph.unasserted:
         return graph, None
-    # the graph with alternatives, if it leaves out other words
+    # with the same words left out, the graphs differ in nothing but `hanging`
     not_supported = unasserted_words(words, claims, alternatives=True)
     if not_supported.left_out == not_asserted.left_out:
         return graph, None
+    # The first graph gave the components new lists of links (`without_components`). The second
+    # graph needs the lists of before, which have not changed.
     for component, links in zip(linked.components, all_links, strict=True):
-        # restore the links that the first graph may have removed
         component.links = links
     reference_graph = _asserted_graph(words, sentences, linked, clusters, rules, not_supported)
     return graph, reference_graph
@@ -261,8 +263,8 @@ class _Builder:
                 self.clusters_of.setdefault(component, set()).add(cluster)
         # for each cluster, its components that are entities, in text order, and the lowest entity
         # number
-        self.named: dict[int | str, list[Component]] = {}
-        self.lowest: dict[int | str, int] = {}
+        self.entity_mentions: dict[int | str, list[Component]] = {}
+        self.lowest_number: dict[int | str, int] = {}
 
     def build(self, components: Pieces) -> None:
         """Adds the entities, attributes and relations of the components. "A red circle sits on a
@@ -290,8 +292,8 @@ class _Builder:
                     for target in component.linked(Role.POBJ):
                         self._add_relation(subject, target, [component], "prep")
 
-    def _clusters(self, component: Component) -> set[int | str]:
-        """Returns the clusters of the component's words."""
+    def _clusters_of_words(self, component: Component) -> set[int | str]:
+        """Returns the clusters of the component's words. Each word is in one cluster at most."""
         cluster_of = self.references.cluster_of
         clusters = set()
         for word in component.words:
@@ -311,17 +313,23 @@ class _Builder:
         one entity. The first mention of a cluster, and a mention without a cluster, add a new
         entity.
         """
-        clusters = self._clusters(component)
-        numbers = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
+        # the entity with the lowest number in the clusters of the component's words, or a new one
+        clusters = self._clusters_of_words(component)
+        numbers = []
+        for cluster in clusters:
+            if cluster in self.lowest_number:
+                numbers.append(self.lowest_number[cluster])
         if not numbers:
             self.entities.append(self._new_entity(component, clusters))
             numbers = [len(self.entities) - 1]
         number = min(numbers)
         self.entity_of[component] = number
+        # Note the mention for later mentions, also in a cluster whose mention contains an "our
+        # left". `clusters_of` has this cluster, and `_clusters_of_words` has "left" in its place.
         for cluster in self.clusters_of.get(component, ()):
-            self.named.setdefault(cluster, []).append(component)
-            lowest = self.lowest.get(cluster, number)
-            self.lowest[cluster] = min(number, lowest)
+            self.entity_mentions.setdefault(cluster, []).append(component)
+            lowest = self.lowest_number.get(cluster, number)
+            self.lowest_number[cluster] = min(number, lowest)
         entity = self.entities[number]
         entity.heads.append(component.text)
         entity.sentence_idxs.append(component.anchor.sentence)
@@ -412,9 +420,9 @@ class _Builder:
         dog's".
         """
         owners: set[Component] = set()
-        for cluster in self._clusters(possessive):
+        for cluster in self._clusters_of_words(possessive):
             # the first two mentions are enough: one of them may be the possessive itself
-            owners.update(self.named.get(cluster, [])[:2])
+            owners.update(self.entity_mentions.get(cluster, [])[:2])
         owners.discard(possessive)
         if not owners:
             return
@@ -508,21 +516,26 @@ class _Builder:
 
         pieces: the verb with its prepositions.
         path: the prepositions on the way from the verb to the target, () for a direct object.
-        about_subject: True if `subject` is the subject of the verb, False if it is a direct object.
+        about_subject: whether `subject` is the subject of the verb. Of "a man holds a cup in a
+            hand" True for the man and the cup, False for the cup and the hand.
         """
         if subject not in self.entity_of or target not in self.entity_of:
             return
+        # "holds" relates the man to the cup; "in" alone relates the cup to the hand
         if self.rules.own_prepositions:
             pieces = (verb, *path) if about_subject else path
-        # only words between the two entities can name their relation
-        if not (self.rules.any_order and about_subject):
+        # Only words between the two entities can name their relation. But with the rule `any_order`
+        # the subject of a verb may be anywhere: "in the boat sits a man".
+        has_any_order = self.rules.any_order and about_subject
+        if not has_any_order:
             pieces = [piece for piece in pieces if subject.id <= piece.id <= target.id]
         # the verb comes first, and then its prepositions in text order
         naming = _in_text_order(piece for piece in set(pieces) if piece is not verb)
         if verb in pieces:
             naming.insert(0, verb)
+        # a preposition relates a direct object only once
         new_pieces = naming
-        if not about_subject:  # a preposition relates a direct object only once
+        if not about_subject:
             new_pieces = [piece for piece in naming if piece is verb or piece not in self.handled]
         self.handled.update(naming)
         if any(piece.text for piece in new_pieces):

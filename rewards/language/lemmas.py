@@ -97,10 +97,11 @@ def nouns_of_adjective(word: str) -> frozenset[str]:
 
 
 def _base_form_by_ending(word: str) -> str:
-    """Returns the base form of one lower-case word by its ending alone.
+    """Returns the base form of one lower-case word by its ending alone: "pony" for "ponies", "run"
+    for "running", "box" for "boxes".
 
-    A longer word loses its final "e", because "riding" has lost its "e": "ride" and "riding" give
-    "rid".
+    The two functions below also remove a final "e", because "riding" has lost its "e": "ride" and
+    "riding" give "rid".
     """
     if word.endswith(("ies", "ied")) and len(word) > 4:
         return word[:-3] + "y"
@@ -128,12 +129,9 @@ def _stem_of_verb(word: str) -> str:
 
 
 def _without_plural_ending(word: str) -> str:
-    """Returns the word without the ending of a plural and without a final "e": "box" for "boxes",
-    "plat" for "plates" and for "plate".
+    """Returns the word without the "s" of a plural and without a final "e": "box" for "boxes",
+    "plat" for "plates" and for "plate". Short words stay as they are: "gas", "toe".
     """
-    has_es = word.endswith(("sses", "shes", "ches", "xes", "zes", "oes"))
-    if has_es and len(word) > 5:
-        return word[:-2]
     is_plain_word = word.endswith(("ss", "us", "is"))  # "glass", "bus", "tennis"
     if word.endswith("s") and len(word) > 3 and not is_plain_word:
         word = word[:-1]

@@ -119,7 +119,8 @@ def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
             continue
         subjects = _subjects_of_verb(word, places)
         direct = [subject for subject in subjects if subject.head is word]
-        has_own_subject = not all(subject.is_relative for subject in direct)
+        # the "that" of "the hat that fell" only stands for the hat
+        has_own_subject = any(not subject.is_relative for subject in direct)
         if rules.own_subjects and word.dep in ("relcl", "conj") and has_own_subject:
             subjects = direct  # "the hat that the man wears", "a hat lies there and the man sits"
         inverted: list[Word] = []

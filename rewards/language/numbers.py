@@ -70,7 +70,7 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
     count = 0
     for place, word in enumerate(words):
         # an "and" belongs to the number only together with the next word
-        if word == "and" and place > 0 and _joins_number(words, place, number.limit):
+        if word == "and" and place > 0 and _joins_number(words, place, number.value_limit):
             continue
         if not number.add(word, _value_of_word(words, place)):
             break
@@ -87,14 +87,16 @@ class _GrowingNumber:
     Attributes:
         finished: the parts that a scale has ended, such as "two million".
         part: the words after the last scale. The next scale multiplies this number.
-        limit: the next number must be less than this. After "twenty" the limit is 10.
-        scale_limit: the next scale must be less than this. After "two thousand" the limit is 1000.
+        value_limit: the next number, such as "five", must be less than this: than 10 after
+            "twenty", and than 1000 after "two thousand".
+        scale_limit: the next scale, such as "million", must be less than this. Only a scale sets
+            this limit: 1000 after "two thousand", and still 1000 after "two thousand twenty".
     """
 
     def __init__(self) -> None:
         self.finished = Decimal(0)
         self.part = Decimal(0)
-        self.limit = Decimal("Infinity")
+        self.value_limit = Decimal("Infinity")
         self.scale_limit = Decimal("Infinity")
         self.is_empty = True
 
@@ -121,11 +123,11 @@ class _GrowingNumber:
         """
         hundred = Decimal(NUMBER_SCALES["hundred"])
         # only a "hundred" sets this limit; after "0.5 hundred" the part is still below a hundred
-        follows_hundred = self.limit == hundred
+        follows_hundred = self.value_limit == hundred
         if not 0 < self.part < hundred or follows_hundred:
             return False
         self.part *= hundred
-        self.limit = hundred
+        self.value_limit = hundred
         return True
 
     def _add_scale(self, scale: Decimal) -> bool:
@@ -136,7 +138,7 @@ class _GrowingNumber:
             return False
         self.finished += self.part * scale
         self.part = Decimal(0)
-        self.limit = scale
+        self.value_limit = scale
         self.scale_limit = scale
         return True
 
@@ -147,12 +149,12 @@ class _GrowingNumber:
         is_word: False for a number in digits.
         """
         is_late_zero = value == 0 and not self.is_empty
-        if value >= self.limit or is_late_zero:
+        if value >= self.value_limit or is_late_zero:
             return False
         self.part += value
         # after "twenty" a number below ten may follow; after "five" or digits no number may follow
         is_tens = value >= 20 and value % 10 == 0
-        self.limit = Decimal(10 if is_tens and is_word else 0)
+        self.value_limit = Decimal(10 if is_tens and is_word else 0)
         return True
 
 
