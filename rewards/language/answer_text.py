@@ -48,9 +48,9 @@ def _without_apostrophes() -> dict[str, str]:
         count = form.count("'")
         # each apostrophe is kept or dropped: "couldnt've", "couldn'tve", "couldntve"
         for marks in product(("'", ""), repeat=count):
-            lost = form.replace("'", "{}").format(*marks)
-            if lost != form:
-                contractions[lost] = form
+            spelling = form.replace("'", "{}").format(*marks)
+            if spelling != form:
+                contractions[spelling] = form
     return contractions
 
 
@@ -60,8 +60,8 @@ NEGATED_VERBS = frozenset(form for form in _CONTRACTED_FORMS.split() if form.end
 
 @lru_cache(maxsize=4096)
 def normalise_answer(answer: str) -> str:
-    """Returns the answer in the form in which the official VQA evaluation compares answers. The
-    quirks of the evaluation are kept.
+    """Returns the answer in the form in which the official VQA evaluation compares answers: "Two
+    dogs." gives "2 dogs". The quirks of the evaluation are kept.
     """
     source = answer.replace("\n", " ").replace("\t", " ").strip()
     text = source

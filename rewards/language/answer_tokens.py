@@ -66,8 +66,8 @@ _MINUS_WORDS = ("minus", "negative")
 _MOST_FORMULA_CHARACTERS = 200  # longest formula in characters, so that the time is linear
 _MOST_NUMBER_WORDS = 20  # longest number in words, in tokens
 _RAISED_DIGITS = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u207b\u207f]+")
-# the point between the 1 and the \u00bd of "1\u00bd"
-_MIXED_FRACTION = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
+# the empty text between the "1" and the "\u00bd" of "1\u00bd"
+_BEFORE_FRACTION = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e])")
 _MARKUP_SIGNS = "*_`~|#\"'"
 _UNIT_SIGNS = "%\u2030"  # signs of units, which Unicode counts as punctuation
 _OPERAND_KINDS = ("word", "number", "formula")
@@ -79,7 +79,7 @@ class Token:
 
     text: the token in one spelling: lower case, numbers in digits.
     kind: "word", "number", "formula" or "sign"; "mark" for punctuation, which comparisons ignore.
-    open: whether an operand must still follow, as after "speed<".
+    open: whether the last operand of a formula is still missing, as after "speed<".
     """
 
     text: str
@@ -134,14 +134,14 @@ def has_letters(token: str) -> bool:
 
 @lru_cache(maxsize=4096)  # people's answers are compared with each completion of a group
 def plain_answer(answer: str) -> str:
-    """Returns the plain text of an answer with all its signs. A power becomes "^2", and "\u2260"
-    becomes "!=".
+    """Returns the plain text of an answer with all its signs: "**5 m\u00b2**" gives "5 m^2". In
+    "1\u00bd" a space comes between the number and the fraction.
     """
-    # These replacements come before `plain_text`. That function would read "m\u00b2" as "m2", and
-    # "\u2260" as "=".
+    # These replacements come before `plain_text`. That function would read "m\u00b2" as "m2",
+    # "\u2260" as "=", and "1\u00bd" as "11/2".
     text = shown_answer(answer).replace("\u2212", "-").replace("\u2260", "!=")
     text = _RAISED_DIGITS.sub(_as_power, text)
-    text = _MIXED_FRACTION.sub(" ", text)
+    text = _BEFORE_FRACTION.sub(" ", text)
     if not any(map(str.isalnum, text)):
         return text  # an answer of signs alone keeps all signs
     plain, _ = plain_text(text)
@@ -149,7 +149,9 @@ def plain_answer(answer: str) -> str:
 
 
 def shown_answer(answer: str) -> str:
-    """Returns an answer in the form that a reading judge sees: without markup, with all signs."""
+    """Returns an answer in the form that a reading judge sees, without markup and with all signs:
+    "**5 %**" gives "5 %".
+    """
     if any(map(str.isalnum, answer)):
         return read_text(answer).plain
     # an answer of signs: remove invisible characters (Unicode categories M and C), then remove
@@ -180,30 +182,37 @@ def comparable_form(answer: str) -> str:
         return " ".join(answer.lower().split())
     pieces: list[str] = []
     part = ""  # text that waits to be normalised as a whole
-    read = 0  # characters of the answer that are in `pieces` or `part`
+    done = 0  # the offset up to which the answer is in `pieces` or `part`
     for token in read_tokens(answer):
-        # `normalise_answer` handles marks, words, and tokens that `normalise_answer` spells alike
-        if token.kind == "mark" or not is_exact(token.text):
+        # a token without a form of its own is added to `part` later, with the text around it
+        if _is_normalised_alike(token, answer):
             continue
-        written = answer[token.start : token.end]
-        if normalise_answer(written) == token.text:
-            continue
-        part += answer[read : token.start]
-        read = token.end
+        text_before = answer[done : token.start]
+        part += text_before
+        done = token.end
         if normalise_answer(token.text) == token.text:
             part += token.text
         else:
             # `normalise_answer` would remove the signs of "-7.5", so "-7.5" is a separate piece
             pieces += [normalise_answer(part), token.text]
             part = ""
-    part += answer[read:]
+    part += answer[done:]
     pieces.append(normalise_answer(part))
     return " ".join(filter(None, pieces))
 
 
+def _is_normalised_alike(token: Token, answer: str) -> bool:
+    """Whether `normalise_answer` alone gives a token its form: a mark, a word, or a number such as
+    "7" that the function does not change.
+    """
+    if token.kind == "mark" or not is_exact(token.text):
+        return True
+    return normalise_answer(answer[token.start : token.end]) == token.text
+
+
 def read_tokens(answer: str) -> list[Token]:
-    """Returns the tokens of a plain text in order, with the marks between the tokens. The time is
-    linear in the length of the text.
+    """Returns the tokens of a plain text in order, with the marks between the tokens: "5 - 3, red"
+    has the tokens "5-3", "," and "red". The time is linear in the length of the text.
     """
     text = _TIMES_SIGN.sub("\\1*", answer.translate(_SAME_CHARACTERS))
     # words, numbers and signs, each by itself
@@ -274,41 +283,54 @@ def _with_formulas(text: str, lexemes: Sequence[Token]) -> list[Token]:
     for number, lexeme in enumerate(lexemes):
         last = tokens[-1] if tokens else None
         if lexeme.kind != "sign":
-            # the last token waits for its next operand
+            # if the last token is "5-", the lexeme "3" is its missing operand
             if last is not None and last.open:
                 tokens[-1] = _joined_token(last, lexeme, needs_operand=False)
             else:
                 tokens.append(lexeme)
             continue
-        # a sign: its role decides whether it joins the last token
-        behind = lexemes[number + 1 : number + 3]
-        before = lexemes[number - 1] if number else None
-        if _is_beside_brackets(before, lexeme, behind):
-            role = "sign"
-        else:
-            role = _role_of_sign(last, lexeme, behind)
-        if role in ("between", "suffix") and last is not None:
-            needs_operand = role == "between"
-            tokens[-1] = _joined_token(last, lexeme, needs_operand)
+        role = _role_in_row(lexemes, number, last)
+        # only signs behind a token have the role "between" or "suffix"
+        if last is not None and role == "between":
+            tokens[-1] = _joined_token(last, lexeme, needs_operand=True)  # "5" becomes "5-"
+        elif last is not None and role == "suffix":
+            tokens[-1] = _joined_token(last, lexeme, needs_operand=False)  # "c" becomes "c++"
         elif role == "prefix":
             # "+5" is the same as "5"
             written = lexeme.text.replace("+", "")
             tokens.append(replace(lexeme, text=written, kind="formula", open=True))
         else:
+            # the role "sign" or "mark" is the kind of a token by itself
             tokens.append(replace(lexeme, kind=role))
     return tokens
 
 
-def _joined_token(token: Token, lexeme: Token, needs_operand: bool) -> Token:
-    """Returns one token, made of the token and the lexeme after it. A number with a sign before it
-    stays a number ("-5").
+def _role_in_row(lexemes: Sequence[Token], number: int, last: Token | None) -> str:
+    """Returns the role of the sign with the index `number` (`_role_of_sign`). A sign beside an
+    expression in brackets, as in "(a+b)/2", is a token by itself.
 
-    needs_operand: whether an operand must follow.
+    last: the token that the sign might join.
+    """
+    sign = lexemes[number]
+    behind = lexemes[number + 1 : number + 3]
+    before = lexemes[number - 1] if number else None
+    if _is_beside_brackets(before, sign, behind):
+        return "sign"
+    return _role_of_sign(last, sign, behind)
+
+
+def _joined_token(token: Token, lexeme: Token, needs_operand: bool) -> Token:
+    """Returns one token, made of the token and the lexeme after it: "5-" of "5" and "-". A number
+    with a sign before it stays a number ("-5").
+
+    needs_operand: whether the new token lacks an operand, as "5-" does.
     """
     text = token.text
     if needs_operand and token.kind == "number" and text.isdecimal():
         text = text.lstrip("0") or "0"  # the "09" of "09:15"
-    if text in ("", "-") and lexeme.kind == "number":
+    # `_with_formulas` removes the "+" of "+5" and leaves the text ""
+    is_sign_of_number = text in ("", "-")
+    if is_sign_of_number and lexeme.kind == "number":
         kind = "number"  # "-5"
     elif token.kind == "word" and lexeme.kind == "sign" and not needs_operand:
         kind = "word"  # "C++"
@@ -339,10 +361,13 @@ def _is_beside_brackets(before: Token | None, sign: Token, behind: Sequence[Toke
 
 
 def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> str:
-    """Returns the role of a sign: "between", "prefix", "suffix", "sign" or "mark".
+    """Returns the role of a sign:
 
-    "between" is a sign between two operands. "prefix" and "suffix" are signs of one operand or
-    name. "sign" is a token by itself.
+    - "between": the sign joins two operands, as "-" in "5 - 3".
+    - "prefix": the sign belongs to the operand behind it, as "-" in "-5".
+    - "suffix": the sign belongs to the name or number before it, as "++" in "C++".
+    - "sign": the sign is a token by itself, as "%".
+    - "mark": the sign is punctuation, which comparisons of answers ignore.
 
     last: the token that the sign might join.
     behind: the lexemes after the sign, at most two.
@@ -358,33 +383,56 @@ def _role_of_sign(last: Token | None, sign: Token, behind: Sequence[Token]) -> s
         return _relation_role(left, sign, behind)
     if left is not None and _connects_operands(left, sign, behind):
         return "between"
-    touches_left = left is not None and left.end == sign.start
-    touches_right = bool(behind) and behind[0].start == sign.end
-    # a sign before its operand: "-5", "\u221a 2"
-    begins_operand = bool(behind) and behind[0].is_operand and sign.text in _PREFIX_SIGNS
-    is_near = touches_right or sign.text in _MAY_HAVE_SPACE
-    if begins_operand and is_near and not touches_left:
+    if _begins_operand(left, sign, behind):
         return "prefix"
-    # a sign at the end of a name: "C++", "A-"
-    if left is not None and touches_left and not touches_right and not left.open:
-        is_short_name = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
-        if sign.text[0] in "+#":
-            return "suffix"
-        if sign.text in ("-", "*") and is_short_name:
-            return "suffix"
-    if sign.text[0] in _UNIT_SIGNS:
+    if left is not None and _ends_name(left, sign, behind):
+        return "suffix"
+    return _role_of_lone_sign(sign)
+
+
+def _begins_operand(left: Token | None, sign: Token, behind: Sequence[Token]) -> bool:
+    """Whether a sign belongs to the operand behind it: "-5", "\u221a 2".
+
+    left: the number or name before the sign, None without one. behind: the lexemes after the sign.
+    """
+    if not behind or not behind[0].is_operand or sign.text not in _PREFIX_SIGNS:
+        return False
+    is_near = behind[0].start == sign.end or sign.text in _MAY_HAVE_SPACE
+    touches_left = left is not None and left.end == sign.start
+    return is_near and not touches_left
+
+
+def _ends_name(left: Token, sign: Token, behind: Sequence[Token]) -> bool:
+    """Whether a sign is the end of a name or number: "C++", "A-", "18+".
+
+    left: the number or name before the sign. behind: the lexemes after the sign.
+    """
+    touches_left = left.end == sign.start
+    touches_right = bool(behind) and behind[0].start == sign.end
+    if left.open or not touches_left or touches_right:
+        return False
+    if sign.text[0] in "+#":
+        return True
+    is_short_name = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
+    return is_short_name and sign.text in ("-", "*")
+
+
+def _role_of_lone_sign(sign: Token) -> str:
+    """Returns "sign" for a sign with a meaning of its own, such as "%" or "\u20ac", and "mark" for
+    punctuation.
+    """
+    first = sign.text[0]
+    if first in _UNIT_SIGNS:
         return "sign"
-    if sign.text[0] in "|+`^~":
+    if first in "|+`^~":
         return "mark"  # Unicode counts these as symbols, but alone they mean nothing
     # categories of symbols begin with S, and categories of punctuation with P
-    if unicodedata.category(sign.text[0]).startswith("S"):
-        return "sign"
-    return "mark"
+    return "sign" if unicodedata.category(first).startswith("S") else "mark"
 
 
 def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> str:
-    """Returns the role of a sign such as "<" or an arrow. The operands of the sign may be words:
-    "speed < 30".
+    """Returns the role of a sign such as "<" or an arrow (`_role_of_sign`): "between" for "speed <
+    30". The operands of the sign may be words.
 
     left: the operand before the sign, None without an operand.
     behind: the lexemes after the sign, at most two.
@@ -395,9 +443,12 @@ def _relation_role(left: Token | None, sign: Token, behind: Sequence[Token]) -> 
         return "between"
     if sign.text in _ARROW_SIGNS:
         return "sign"
+    # "\u2248 5" is the same answer as "5", so the sign is ignored
+    if has_operand and sign.text == "\u2248":
+        return "mark"
+    # "< 5" is another answer than "5", so the sign belongs to the number
     if has_operand:
-        # "\u2248 5" compares as "5", but "< 5" does not
-        return "mark" if sign.text == "\u2248" else "prefix"
+        return "prefix"
     if left is not None and left.end == sign.start:
         return "suffix"
     return "sign"
@@ -415,24 +466,33 @@ def _connects_operands(left: Token, sign: Token, behind: Sequence[Token]) -> boo
     following = behind[0]
     touches_left = left.end == sign.start
     touches_right = following.start == sign.end
-    if left.open:  # the sign of the second operand: "y = -x"
-        is_unary = sign.text in _PREFIX_SIGNS and following.is_operand
-        return is_unary and touches_right and left.end <= sign.start
+    # after "y =" the sign can only be the sign of the missing operand: "y = -x"
+    if left.open:
+        return sign.text in _PREFIX_SIGNS and following.is_operand and touches_right
     if sign.text == "^":
-        is_unit = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
-        can_be_raised = is_unit or left.is_operand
-        is_negative = following.text == "-" and len(behind) > 1
-        is_power = following.is_operand or is_negative
-        return can_be_raised and is_power and touches_left and touches_right
+        return touches_left and touches_right and _is_power(left, behind)
     if not left.is_operand or not following.is_operand:
         return False
-    # spaces on both sides or on no side: "5 - 3" is one formula, and "5 -3" is two numbers
-    is_even = touches_left == touches_right or sign.text in _MAY_HAVE_SPACE
-    if sign.text == ":":  # a time or a ratio, and not "x: 5"
-        return is_even and left.kind != "word" and following.kind == "number"
     if sign.text in _ROOT_OPERATORS:
-        return touches_right and touches_left
-    return is_even and sign.text in _OPERATOR_SIGNS
+        return touches_left and touches_right  # "2\u221a3"
+    # spaces on both sides or on no side: "5 - 3" is one formula, and "5 -3" is two numbers
+    has_even_spaces = touches_left == touches_right
+    if not has_even_spaces and sign.text not in _MAY_HAVE_SPACE:
+        return False
+    if sign.text == ":":  # a time or a ratio, and not "x: 5"
+        return left.kind != "word" and following.kind == "number"
+    return sign.text in _OPERATOR_SIGNS
+
+
+def _is_power(left: Token, behind: Sequence[Token]) -> bool:
+    """Whether a "^" between these tokens raises a number, a variable or a unit to a power: "x^2",
+    "10^-3", "km^2", but not "dog^2".
+
+    left: the token before the "^". behind: the lexemes after the "^", at least one.
+    """
+    is_unit = left.kind == "word" and len(left.text) <= _MAX_NAME_LETTERS
+    is_negative = behind[0].text == "-" and len(behind) > 1
+    return (is_unit or left.is_operand) and (is_negative or behind[0].is_operand)
 
 
 def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
@@ -440,30 +500,36 @@ def _with_number_words(tokens: Sequence[Token]) -> list[Token]:
     as "-5".
     """
     joined: list[Token] = []
-    at = 0
+    at = 0  # the index of the next token
     while at < len(tokens):
-        token = tokens[at]
-        run: list[Token] = []
-        # the number in words that begins at this token
-        if _may_begin_number(tokens, at):
-            run = _number_words_from(tokens, at)
-        number, read = number_in_words([word.text for word in run])
-        # a single token in digits does not change
-        is_in_words = read > 1 or token.kind != "number"
-        if read and is_in_words:
-            last = run[read - 1]
-            # skip all tokens of the number: "twenty-one" is three tokens, because of the hyphen
-            while tokens[at] is not last:
-                at += 1
-            token = Token(number, token.start, last.end, "number")
+        token, at = _number_or_token(tokens, at)
         # the sign of "minus 5"
         before = joined[-1] if joined else None
         if token.kind == "number" and before is not None and before.text in _MINUS_WORDS:
             joined[-1] = Token(f"-{token.text}", before.start, token.end, "number")
         else:
             joined.append(token)
-        at += 1
     return joined
+
+
+def _number_or_token(tokens: Sequence[Token], at: int) -> tuple[Token, int]:
+    """Returns the number in words that begins at the index `at`, as one token in digits, and the
+    index of the token behind it. Without such a number, returns the token at the index unchanged.
+    """
+    token = tokens[at]
+    if not _may_begin_number(tokens, at):
+        return token, at + 1
+    run = _number_words_from(tokens, at)
+    number, read = number_in_words([word.text for word in run])
+    # a single token in digits does not change
+    is_in_words = read > 1 or token.kind != "number"
+    if not read or not is_in_words:
+        return token, at + 1
+    last = run[read - 1]
+    # skip all tokens of the number: "twenty-one" is three tokens, because of the hyphen
+    while tokens[at] is not last:
+        at += 1
+    return Token(number, token.start, last.end, "number"), at + 1
 
 
 def _may_begin_number(tokens: Sequence[Token], at: int) -> bool:

@@ -47,17 +47,8 @@ from spanreward.rewards.language.words import (
 UNMET_NEED = frozenset[str]()  # a need that no reference has
 ALTERNATIVES_NEED = frozenset(("or",))  # the need of alternatives that "or" joins
 NO_ALTERNATIVE = word_set("so less more not")  # after "or": "two or so", "more or less"
-CLAUSE_DEPENDENCIES = (
-    "ROOT",
-    "ccomp",
-    "xcomp",
-    "advcl",
-    "relcl",
-    "acl",
-    "csubj",
-    "parataxis",
-    "pcomp",
-)
+_CLAUSE_DEPENDENCIES = "ROOT ccomp xcomp advcl relcl acl csubj parataxis pcomp"
+CLAUSE_DEPENDENCIES = frozenset(_CLAUSE_DEPENDENCIES.split())  # of words that head a clause
 SUBJECT_DEPS = ("nsubj", "nsubjpass", "expl", "csubj")
 # a verb with one of these dependencies shares the subject of the verb above
 SHARED_SUBJECT_DEPENDENCIES = ("xcomp", "conj", "advcl", "ccomp", "pcomp", "prep")
@@ -73,8 +64,13 @@ MARKS_BEFORE_CLAUSES = word_set(
     "as while that though although because since when where whilst so for to and with"
 )
 MARKS_OF_CLAUSES = MARKS_BEFORE_CLAUSES | CONDITION_WORDS
-OWN_LEADS = PLAIN_WORDS | LEADING_WORDS | PLACING_PREPOSITIONS
+# words before a preposition that leave the claim as it is: "next to a dog", "top of a table"
+NEUTRAL_BEFORE_PREPOSITION = PLAIN_WORDS | LEADING_WORDS | PLACING_PREPOSITIONS
 POSSIBILITY_VERBS = MODAL_VERBS | {"can", "ca"}
+# the reach of an "or": which words besides the joined word itself are alternatives
+REACH_WORD = 0  # no other word: "cleaning or painting a wall" leaves no doubt about the wall
+REACH_BELOW = 1  # the words below the word too, except its subject
+REACH_SUBJECT = 2  # the words below the word too, and its subject: "a dog sits or a cat sleeps"
 
 
 def needs_of_words(words: Sequence[Word], denies: Set[Word]) -> dict[Word, ClaimNeeds]:
@@ -105,7 +101,8 @@ def needs_of_words(words: Sequence[Word], denies: Set[Word]) -> dict[Word, Claim
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The needs, denial and alternatives that a word passes down to the words below it in the parse
-    tree.
+    tree. In "There is no red cat" the scope of "is" has denied_from 2, the index of "no", so "red"
+    and "cat" are denied.
 
     needs: the needs of the word, which the words below get too.
     denied_from: the words below are denied from this index on, infinity without a denial.
@@ -122,31 +119,34 @@ ABOVE_SENTENCE = Scope(frozenset(), inf, 0)
 
 
 class _Scopes:
-    """The scopes of the words of a text. The scope of a word follows from the scope of its head."""
+    """The scopes of the words of a text. The scope of a word follows from the scope of its head.
+
+    denies: the words that deny, such as "not". past: whether clauses in the past count as claims
+    too. False for a text that claims something in the present.
+    """
 
     def __init__(self, words: Sequence[Word], denies: Set[Word], past: bool) -> None:
         self.denies = denies
         self.past = past
         self.reach_of_or = alternatives_of_or(words)
-        self.near = near_denials(denies)
-        self.conjunctions: dict[Word, set[str]] = {}  # the conjunctions directly below each word
-        self.after: dict[Word, int] = {}  # the index of a word's last conjunction, or of the word
+        self.near_denials = near_denials(denies)
+        # the conjunctions directly below each word, such as {"or"}, and the index of the last one:
+        # the index of the word itself if no conjunction follows the word
+        self.conjunctions: dict[Word, set[str]] = {}
+        self.last_conjunction: dict[Word, int] = {}
         for word in words:
-            conjunctions = set()
-            after = word.index
-            for child in word.children:
-                if child.dep == "cc":
-                    conjunctions.add(child.text.lower())
-                    after = max(after, child.index)
-            self.conjunctions[word] = conjunctions
-            self.after[word] = after
+            conjunctions = [child for child in word.children if child.dep == "cc"]
+            self.conjunctions[word] = {conjunction.text.lower() for conjunction in conjunctions}
+            indices = [conjunction.index for conjunction in conjunctions]
+            self.last_conjunction[word] = max([word.index, *indices])
         self.by_word: dict[Word, Scope] = {}
         for word in words:
-            self._add(word)
+            self._add_scopes_up_from(word)
 
-    def _add(self, word: Word) -> None:
-        """Finds the scopes of a word and of all words above it. A loop replaces recursion, because
-        a long sentence could exceed Python's limit of recursion.
+    def _add_scopes_up_from(self, word: Word) -> None:
+        """Adds the scope of a word, and the scopes of all words above it in the parse tree that
+        have no scope yet. A loop replaces recursion, because a long sentence could exceed Python's
+        limit of recursion.
         """
         path = [word]
         step = word
@@ -158,37 +158,47 @@ class _Scopes:
                 self.by_word[step] = self._scope_of(step)
 
     def _scope_of(self, word: Word) -> Scope:
-        """Returns the scope that a word passes down. The scope of its head must already be in
+        """Returns the scope that a word passes down. The "leaps" of "a man leaps over a fence"
+        passes the need {"man", "leap"} down. The scope of the word's head must already be in
         `by_word`.
         """
         is_sentence = begins_sentence(word)
         above = ABOVE_SENTENCE if is_sentence else self.by_word[word.head]
         ends_denial = is_sentence or is_beyond_denial(word, self.conjunctions[word.head])
+        # the needs that this word adds to the needs of its head
+        added = clause_needs(word, self.past) if is_sentence else own_needs(word, self.past)
+        needs = self._inherited_needs(word, above, ends_denial).union(added)
+        # an "or" may make the words below this word alternatives, too
+        if self.reach_of_or.get(word) in (REACH_BELOW, REACH_SUBJECT):
+            needs |= {ALTERNATIVES_NEED}
+        # the last "or" around the words below this word: above the word, or at the word
         last_or = above.last_or
         if word in self.reach_of_or:
-            last_or = max(last_or, self.after[word])
-        # the needs of the head, except needs that do not apply to this word
+            last_or = max(last_or, self.last_conjunction[word])
+        return Scope(needs, self._denied_from(word, above, ends_denial), last_or)
+
+    def _inherited_needs(self, word: Word, above: Scope, ends_denial: bool) -> ClaimNeeds:
+        """Returns the needs of the word's head that apply to the word too: all of them, with two
+        exceptions. A subject does not need its verb, and a word outside of the alternatives of an
+        "or" has no ALTERNATIVES_NEED.
+
+        above: the scope of the word's head.
+        ends_denial: whether a denial above the word ends before the word.
+        """
         needs = above.needs
-        # a subject does not need its verb: the man of "a man leaps" may be there without a leap
+        # the man of "a man leaps" may be there without a leap
         if word.dep in SUBJECT_DEPS:
             needs = needs - {need_of(word.head, word)}
-            # with reach 1, an "or" makes the words below a verb alternatives, but not its subject
-            if self.reach_of_or.get(word.head) == 1:
+            # with REACH_BELOW the words below a verb are alternatives, but not its subject
+            if self.reach_of_or.get(word.head) == REACH_BELOW:
                 needs = needs - {ALTERNATIVES_NEED}
-        # the table of "a cup or glass on a table" is no alternative
-        is_behind_or = word.index > max(self.after[word.head], above.last_or)
+        # the "on a table" of "a cup or glass on a table" is no alternative
+        last_joining_word = max(self.last_conjunction[word.head], above.last_or)
+        is_behind_alternatives = word.index > last_joining_word
         describes = word.dep in ("prep", "relcl", "acl")
-        if ends_denial or (is_behind_or and describes):
+        if ends_denial or (is_behind_alternatives and describes):
             needs = needs - {ALTERNATIVES_NEED}
-        # the needs that this word adds
-        if is_sentence:
-            added = set(clause_needs(word, self.past))
-        else:
-            added = set(own_needs(word, self.past))
-        if self.reach_of_or.get(word):
-            added.add(ALTERNATIVES_NEED)
-        denied_place = self._denied_from(word, above, ends_denial)
-        return Scope(needs | added, denied_place, last_or)
+        return needs
 
     def _denied_from(self, word: Word, above: Scope, ends_denial: bool) -> float:
         """Returns the index from which on the word and the words below it are denied.
@@ -201,7 +211,7 @@ class _Scopes:
         # "I do not think a dog is here": all of the clause is denied
         if word.dep == "ccomp" and start < inf:
             start = 0
-        if word in self.near:
+        if word in self.near_denials:
             start = min(denied_from(word, self.denies), start)
         return start
 
@@ -240,34 +250,49 @@ def needs_from_tree(words: Sequence[Word], denies: Set[Word], past: bool) -> dic
 
 
 def alternatives_of_or(words: Sequence[Word]) -> dict[Word, int]:
-    """Returns the words that an "or" joins, each with the reach of the "or": 0, 1 or 2.
+    """Returns the words that an "or" joins, each with the reach of the "or": which words besides
+    the joined word are alternatives too (`reach_of_conjunction`). In "a dog or a cat" the dog and
+    the cat have REACH_BELOW.
 
-    With reach 0 only the word is an alternative: in "cleaning or painting a wall" the wall is no
-    alternative. With reach 1 the words below the word are alternatives too, except its subject.
-    With reach 2 the subject is an alternative too. In a list with commas the words before the "or"
-    are included.
+    In a list with commas ("a cup, a mug or a glass") the words before the "or" are included.
     """
     reach_of_or: dict[Word, int] = {}
-    for word in reversed(words):  # later conjuncts first
+    # from the last word to the first, because a list is found from its end: in the parse tree the
+    # "or" of "a cup, a mug or a glass" is below the mug
+    for word in reversed(words):
         if not word.children:
             continue
         conjunctions = [child for child in word.children if child.dep == "cc"]
         # parsers give items of a list either dependency
         joined = [child for child in word.children if child.dep in ("conj", "appos")]
         if any(is_or(conjunction, words) for conjunction in conjunctions):
-            is_bare_verb = word.pos == "VERB" and conjunctions[0].index == word.index + 1
-            if any(map(has_subject, joined)):
-                reach = 2  # "a dog sits or a cat sleeps"
-            elif is_bare_verb:
-                reach = 0
-            else:
-                reach = 1
+            reach = reach_of_conjunction(word, conjunctions[0], joined)
             for alternative in (word, *joined):
                 reach_of_or[alternative] = reach
-        # the cup of "a cup, a mug or a glass": in the parse tree the "or" is below the mug
-        if not conjunctions and not reach_of_or.keys().isdisjoint(joined):
-            reach_of_or[word] = 1
+            continue
+        # the cup of the list: no conjunction is below the cup, but the mug is an alternative
+        joins_alternative = any(other in reach_of_or for other in joined)
+        if joins_alternative and not conjunctions:
+            reach_of_or[word] = REACH_BELOW
     return reach_of_or
+
+
+def reach_of_conjunction(first: Word, conjunction: Word, others: Sequence[Word]) -> int:
+    """Returns the reach of an "or", which says what is an alternative besides the joined words.
+
+    REACH_SUBJECT: the words below the joined words, with their subjects ("a dog sits or a cat
+    sleeps"). REACH_BELOW: the words below except the subjects ("a red dog or a cat"). REACH_WORD:
+    no other words ("cleaning or painting a wall", where the wall is there in any case).
+
+    first: the first of the joined words. others: the other joined words.
+    """
+    if any(map(has_subject, others)):
+        return REACH_SUBJECT
+    # an "or" right after a verb comes before the object that both verbs share
+    is_right_after_verb = first.pos == "VERB" and conjunction.index == first.index + 1
+    if is_right_after_verb:
+        return REACH_WORD
+    return REACH_BELOW
 
 
 def is_or(conjunction: Word, words: Sequence[Word]) -> bool:
@@ -293,27 +318,34 @@ def own_needs(word: Word, past: bool) -> Iterator[frozenset[str]]:
 
     past: whether clauses in the past count as claims too.
     """
-    head = word.head
     if word.dep in ("prep", "agent"):
         yield from preposition_needs(word)
-    elif word.dep in ADDED_DEPENDENCIES and head.lemma not in PLAIN_WORDS:
-        yield need_of(head)  # "a stuffed toy, a dog"
-    elif word.dep in OBJECT_DEPS and head.lemma in NEUTRAL_VERBS:
-        # the verb is neutral, so the hat of "the man has a hat" needs the man
-        subject = subject_of(head)
-        if subject is not None and names_owner(subject):
-            yield need_of(subject)
-    if word.pos == "PRON":  # "anything but"
-        for child in word.children:
-            if child.text.lower() == "but":
-                yield need_of(child)
-    if word.pos in NOUN_TAGS:  # "hardly a dog", "zero dogs"
-        for child in word.children:
-            if child.index < word.index and may_take_back(child):
-                yield need_of(child)
+    else:
+        yield from needs_of_head(word)
+    for child in word.children:
+        # "anything but"
+        excludes = word.pos == "PRON" and child.text.lower() == "but"
+        # "hardly a dog", "zero dogs"
+        is_before_noun = word.pos in NOUN_TAGS and child.index < word.index
+        if excludes or (is_before_noun and may_take_back(child)):
+            yield need_of(child)
     is_clause = has_subject(word) or word.pos == "VERB"
     if word.dep in CLAUSE_DEPENDENCIES or (word.dep == "conj" and is_clause):
         yield from clause_needs(word, past)
+
+
+def needs_of_head(word: Word) -> Iterator[frozenset[str]]:
+    """Yields the need that a word has because of its head: the dog of "a stuffed toy, a dog" needs
+    the toy, and the hat of "the man has a hat" needs the man.
+    """
+    head = word.head
+    if word.dep in ADDED_DEPENDENCIES and head.lemma not in PLAIN_WORDS:
+        yield need_of(head)
+    elif word.dep in OBJECT_DEPS and head.lemma in NEUTRAL_VERBS:
+        # "has" fits every picture, so the subject of "has" is needed
+        subject = subject_of(head)
+        if subject is not None and names_owner(subject):
+            yield need_of(subject)
 
 
 def preposition_needs(preposition: Word) -> Iterator[frozenset[str]]:
@@ -322,16 +354,17 @@ def preposition_needs(preposition: Word) -> Iterator[frozenset[str]]:
     """
     head = preposition.head
     text = preposition.text.lower()
-    # "a painting of a dog", and not "a group of dogs"
-    of_noun = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
-    # a preposition that a word before it leads: "devoid of dogs", and not "next to a dog"
-    follows_lead = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
-    of_lead = follows_lead and head.lemma not in OWN_LEADS
+    # the noun before "of": "a painting of a dog", but not "a group of dogs"
+    needs_noun = text == "of" and head.pos in NOUN_TAGS and head.lemma not in PLAIN_WORDS
+    # another word before a preposition: "devoid of dogs", but not "next to a dog"
+    is_other_word = head.pos in ("ADJ", "ADV", "SCONJ", "ADP")
+    needs_other_word = is_other_word and head.lemma not in NEUTRAL_BEFORE_PREPOSITION
     if text not in PLACE_WORDS:
         yield need_of(preposition)  # "without", "unlike", "for"
-    elif of_noun or of_lead:
+    elif needs_noun or needs_other_word:
         yield need_of(head)
-    if text == "of":  # "instead of"
+    # in "instead of a dog" the parse tree has "instead" below "of"
+    if text == "of":
         yield from map(need_of, filter(may_take_back, preposition.children))
 
 
@@ -345,8 +378,9 @@ def names_owner(subject: Word) -> bool:
 
 
 def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
-    """Yields the needs of all words of a clause. A need is a set of base forms, of which a
-    reference must have one: {"man", "leap"} for "a man leaps".
+    """Yields the needs that every word of a clause gets. A need is a set of base forms, of which a
+    reference must have one. In "a man leaps over a fence" each word needs {"man", "leap"}: the
+    fence is no claim if the reference knows no man and no leap.
 
     verb: the head of the clause.
     past: whether clauses in the past count as claims too.
@@ -355,37 +389,61 @@ def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
     if is_no_claim(verb, direct, past):
         yield UNMET_NEED
     finite = finite_of(verb)
-    subject = subject_of(verb)
-    # the possible and the finished: "may be", "has left"
-    if finite is not None:
-        is_perfect = verb.tag == "VBN" and finite.lemma == "have"
-        if finite.text.lower() in MODAL_VERBS or is_perfect:
-            yield need_of(finite if finite.tag == "MD" else verb)
-    # the action: "a man leaps" needs a man or a leap
+    if finite is not None and is_possible_or_finished(verb, finite):
+        # the reference must have the "may" of "a dog may be here", or the verb of "has left"
+        yield need_of(finite if finite.tag == "MD" else verb)
     is_verb = verb.pos in ("VERB", "AUX") and verb.dep != "aux"
     if is_verb and verb.lemma not in NEUTRAL_VERBS:
-        is_passive = verb.has_child("auxpass")
-        if subject is not None and subject.pos in NOUN_TAGS and not is_passive:
-            yield need_of(verb, subject)
-        else:
-            yield need_of(verb)
-    # the index of the first of verb and subject: an earlier phrase opens the clause, such as "in a
-    # book" of "In a book is a dog"
-    first = verb.index
-    if direct is not None:
-        first = min(first, direct.index)
+        yield action_need(verb)
+    # where the verb or its subject begins: a phrase before this index opens the clause, such as "in
+    # a book" of "In a book is a dog"
+    begin = verb.index if direct is None else min(verb.index, direct.index)
     for child in verb.children:
-        text = child.text.lower()
-        opens = child.dep == "prep" and child.index < first
-        if opens and verb.lemma in SHOWING_VERBS:
+        opens_clause = child.dep == "prep" and child.index < begin
+        # verbs such as "is" and "shows", which state only that a thing is there
+        if opens_clause and verb.lemma in SHOWING_VERBS:
             yield from opening_needs(child)
-        # "the dog is a toy", "the dog is fake"
-        says_what = verb.lemma == "be" and child.dep in ("acomp", "attr")
-        is_predicate = says_what and bool(verb.subjects)
-        is_unknown_mark = child.dep == "mark" and text not in MARKS_OF_CLAUSES
-        takes_back = verb.lemma in NEUTRAL_VERBS and may_take_back(child)
-        if is_predicate or is_unknown_mark or takes_back:
+        if qualifies_clause(child, verb):
             yield need_of(child)
+
+
+def is_possible_or_finished(verb: Word, finite: Word) -> bool:
+    """Whether a clause states only what is possible or finished: "a dog may be here", "a man has
+    left".
+
+    verb: the head of the clause.
+    finite: the word that carries the tense, such as "may" or "has".
+    """
+    is_finished = verb.tag == "VBN" and finite.lemma == "have"
+    return finite.text.lower() in MODAL_VERBS or is_finished
+
+
+def action_need(verb: Word) -> frozenset[str]:
+    """Returns the need of a verb that names an action: {"man", "leap"} for "a man leaps".
+
+    A verb without a noun as its subject, and a passive verb ("is painted"), is needed alone.
+    """
+    subject = subject_of(verb)
+    is_passive = verb.has_child("auxpass")
+    if subject is not None and subject.pos in NOUN_TAGS and not is_passive:
+        return need_of(verb, subject)
+    return need_of(verb)
+
+
+def qualifies_clause(child: Word, verb: Word) -> bool:
+    """Whether a word directly below the verb changes what the clause claims, so that a reference
+    must have this word too: "fake" of "the dog is fake", "hardly" of "there is hardly a dog".
+
+    verb: the head of the clause.
+    """
+    # "the dog is a toy", "the dog is fake"
+    says_what = verb.lemma == "be" and child.dep in ("acomp", "attr")
+    if says_what and verb.subjects:
+        return True
+    # "before a dog comes", and not "while a dog comes"
+    if child.dep == "mark" and child.text.lower() not in MARKS_OF_CLAUSES:
+        return True
+    return verb.lemma in NEUTRAL_VERBS and may_take_back(child)
 
 
 def opening_needs(preposition: Word) -> Iterator[frozenset[str]]:
@@ -418,17 +476,11 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
     subject: the subject directly below the verb, None without a subject.
     past: whether clauses in the past count as claims too.
     """
-    finite = finite_of(verb)
-    marks = set()
-    for child in verb.children:
-        if child.dep == "mark":
-            marks.add(child.text.lower())
-    # "if a dog is there", and not "as if it slept"
-    if marks & CONDITION_WORDS and "as" not in marks:
+    if is_condition(verb):
         return True
-    if finite is None:  # an order: "Imagine a dog"
-        is_alone = verb.dep in ("ROOT", "conj") and not verb.has_child("aux")
-        return verb.tag == "VB" and subject is None and is_alone
+    finite = finite_of(verb)
+    if finite is None:
+        return is_order(verb, subject)
     # "will be", "would be"
     if finite.tag == "MD" and finite.text.lower() not in POSSIBILITY_VERBS:
         return True
@@ -436,15 +488,55 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
     if subject is not None:
-        opens_with_subject = verb.lemma == "be" and subject in verb.children[:1]
-        asks = finite is not verb or opens_with_subject
-        if asks and finite.index < subject.index:
-            return True  # "may there be", "is there a dog", and not "here is a dog"
+        if asks(verb, subject, finite):
+            return True
         # an action of the writer or reader: "I want a dog", but not "you see a dog"
         if subject.text.lower() in PERSON_WORDS and verb.lemma not in SEEING_VERBS:
             return True
-    # the past claims nothing, but "a dog that was found" may be there now
-    if finite.tag != "VBD" or past or verb.dep in ("relcl", "acl"):
+    return not past and is_past(verb, finite)
+
+
+def is_condition(verb: Word) -> bool:
+    """Whether a clause is a condition: "if a dog is there", but not "as if it slept".
+
+    verb: the head of the clause.
+    """
+    marks = {child.text.lower() for child in verb.children if child.dep == "mark"}
+    return not marks.isdisjoint(CONDITION_WORDS) and "as" not in marks
+
+
+def is_order(verb: Word, subject: Word | None) -> bool:
+    """Whether a clause without tense is an order: "Imagine a dog".
+
+    verb: the head of the clause. subject: its subject, None without a subject.
+    """
+    is_alone = verb.dep in ("ROOT", "conj") and not verb.has_child("aux")
+    return verb.tag == "VB" and subject is None and is_alone
+
+
+def asks(verb: Word, subject: Word, finite: Word) -> bool:
+    """Whether a clause has the word order of a question: "is there a dog", "may there be a dog",
+    but not "here is a dog".
+
+    verb: the head of the clause. subject: its subject. finite: the word that carries the tense.
+    """
+    if finite.index >= subject.index:
+        return False
+    # "may there be a dog": an auxiliary is before the subject
+    if finite is not verb:
+        return True
+    # "is there a dog": no word comes before "is", as "here" does in "here is a dog"
+    subject_is_first_child = subject in verb.children[:1]
+    return verb.lemma == "be" and subject_is_first_child
+
+
+def is_past(verb: Word, finite: Word) -> bool:
+    """Whether a clause is about the past: "there was a dog". False for "a dog that was found",
+    because the dog may be there now.
+
+    verb: the head of the clause. finite: the word that carries the tense.
+    """
+    if finite.tag != "VBD" or verb.dep in ("relcl", "acl"):
         return False
     # taggers give "turned" in "sits, its back turned" the tag of the past
     has_present = any(child.tag in ("VBZ", "VBP") for child in verb.children)
@@ -452,7 +544,9 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
 
 
 def may_take_back(word: Word) -> bool:
-    """Whether a word may take back its verb or noun: "hardly", "once", "zero"."""
+    """Whether a word may change what its verb or noun claims: "hardly" of "hardly a dog", "zero" of
+    "zero dogs". The adverbs of ADVERBS, such as "very", leave the claim as it is.
+    """
     text = word.text.lower()
     is_answer = text in DENYING_WORDS and word.dep == "intj"  # "no, it is red"
     if text in ADVERBS or is_answer:
@@ -464,7 +558,8 @@ def may_take_back(word: Word) -> bool:
 
 def subject_of(verb: Word) -> Word | None:
     """Returns the subject of a verb: its direct subject, the subject of the verb above it, or the
-    noun that the verb describes. None without a subject.
+    noun that the verb describes. The man is the subject of both verbs in "a man who waits is tall".
+    None without a subject.
     """
     for _ in range(MAX_STEPS_TO_SUBJECT):
         subject = direct_subject(verb)
@@ -484,8 +579,8 @@ def subject_of(verb: Word) -> Word | None:
 
 
 def finite_of(verb: Word) -> Word | None:
-    """Returns the word that carries the tense of a clause: an auxiliary or the verb itself. None
-    for a clause without tense.
+    """Returns the word that carries the tense of a clause: the "has" of "a man has left", or the
+    verb itself in "a man leaves". None for a clause without tense ("a man leaving").
     """
     for child in verb.children:
         if child.dep in ("aux", "auxpass") and child.tag in FINITE_VERB_TAGS:

@@ -39,8 +39,7 @@ def words_of_clusters(words: Sequence[Word], clusters: Sequence[Cluster]) -> Ref
     Raises ValueError for a mention outside the text.
     """
     references = References()
-    lengths: dict[int, int] = {}  # the length of the shortest mention so far, by word
-    # a word belongs to the cluster of its shortest mention
+    lengths: dict[int, int] = {}  # by word: the length of the shortest mention so far
     for number, cluster in enumerate(clusters):
         # a single mention refers to no other mention
         if len(cluster) < 2:
@@ -59,15 +58,19 @@ def words_of_clusters(words: Sequence[Word], clusters: Sequence[Cluster]) -> Ref
     for index in sorted(references.cluster_of):
         word_cluster = references.cluster_of[index]
         references.words_of.setdefault(word_cluster, []).append(index)
-    # every "our left" means the same place, so `cluster_of` is overridden here
+    _add_sides_of_viewer(words, references)
+    return references
+
+
+def _add_sides_of_viewer(words: Sequence[Word], references: References) -> None:
+    """Adds the clusters "left" and "right" to the references: every "our left" of the text means
+    the same place.
+    """
     for before, word in pairwise(words):
-        if before.text.lower() != "our":
-            continue
         side = word.text.lower()
-        if side in ("left", "right"):
+        if before.text.lower() == "our" and side in ("left", "right"):
             references.cluster_of[word.index] = side
             references.words_of.setdefault(side, []).append(word.index)
-    return references
 
 
 def _representative_indices(words: Sequence[Word], first: int, last: int) -> list[int]:

@@ -125,8 +125,9 @@ class _Finder:
     def _add(self, kind: Kind, anchor: Word, absorbed: Sequence[Word] = ()) -> Component:
         """Adds a component of the anchor and the absorbed words, and returns the component.
 
-        An anchor of a hyphenated word brings its other parts: "covered" brings "snow" and "-". An
-        absorbed word is left out if it is in a component already, or if it is such an other part.
+        The anchor of a hyphenated word brings the other parts of the word: "covered" brings "snow"
+        and "-". An absorbed word is left out if it is in a component already, or if it is a part of
+        a hyphenated word.
         """
         members = [anchor, *self.hyphenated.get(anchor, ())]
         for word in absorbed:
@@ -208,10 +209,11 @@ def _compound_children(word: Word) -> list[Word]:
 
 
 def _absorbed_by_adverb(word: Word, places: Places) -> list[Word] | None:
-    """Returns the words that join the component of an adverb: adverbs below it, and its modifiers.
+    """Returns the words that join the component of an adverb: the adverbs below it and its
+    modifiers, ["very"] for "slowly" in "very slowly". Modifiers of any part of speech join together
+    with an adverb. Without an adverb only small words and adjectives join, and no nouns.
 
-    Returns None if the adverb belongs to another adverb that has no component yet ("very" in "very
-    slowly").
+    Returns None for an adverb below another adverb that has no component yet, such as "very".
     """
     modifiers = []
     adverbs = []

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from spanreward.rewards.language.clusters import Cluster
 from spanreward.rewards.language.words import (
@@ -62,8 +63,10 @@ class _Thing:
         """
         # "they" refers to several things only, and any other pronoun to one thing only
         wants_plural = kind == "plural"
-        if wants_plural or self.plural:
-            return wants_plural and self.plural
+        if wants_plural != self.plural:
+            return False
+        if wants_plural:
+            return True
         if kind == "thing":
             return self.lemma not in ALL_PERSONS
         other = FEMALE_NOUNS if kind == "male" else MALE_NOUNS
@@ -73,60 +76,102 @@ class _Thing:
         return self.lemma in ALL_PERSONS or self.mentions[0].pos == "PROPN"
 
 
-# for each sentence, the (rank, index) of the best mention of each thing
-_BestMentions = dict[int, dict[_Thing, tuple[int, int]]]
+class _RankedMention(NamedTuple):
+    """A mention of a thing: the rank of its word (`_rank_of_word`) and the index of the word. The
+    lowest mention is the best: subjects come before objects, and early words before late words.
+    """
+
+    rank: int
+    word_index: int
+
+
+# for each sentence, the best mention of each thing in it
+_BestMentions = dict[int, dict[_Thing, _RankedMention]]
 
 
 def clusters_by_rule(words: Sequence[Word]) -> list[Cluster]:
     """Returns the clusters of one text. A mention is a single word: a pronoun, or the head of a
-    noun phrase.
+    noun phrase. "A circle is here. It is red." has one cluster, [[1, 1], [5, 5]]: the circle is the
+    word 1, and "It" is the word 5.
     """
-    named: dict[tuple[str, bool], list[_Thing]] = defaultdict(list)  # by lemma and number
-    thing_of: dict[Word, _Thing] = {}
-    best: _BestMentions = defaultdict(dict)
-    # Two caches. Without the caches a list of a thousand conjuncts would take quadratic time.
-    first_of: dict[Word, Word] = {}
-    rank_of_first = cache(_rank_of_word)
-
-    def rank(word: Word) -> int:
-        """Returns the rank of a word (`_rank_of_word`). All conjuncts of a list have the rank of
-        the first conjunct.
-        """
-        return rank_of_first(_first_conjunct(word, first_of))
-
-    # one pass in text order, because a word refers to an earlier word
+    things = _ThingsOfText()
     for word in words:
-        thing: _Thing | None = None
-        if word.is_relative:
-            thing = thing_of.get(_noun_of_relative(word))
-        elif word.text.lower() in PRONOUNS:
-            thing = _antecedent_of_pronoun(word, thing_of, best, rank)
-        elif _is_mention(word):
-            same_name = named[word.lemma, _is_plural(word)]
-            thing = _earlier_thing(word, same_name)
-            if thing is None:
-                thing = _Thing(word.lemma, _is_plural(word))
-                same_name.append(thing)
-            thing.description |= _restricting_modifiers(word)
-            # in "the circle is red and at the left", "red" and "at left" describe the circle
-            if word.head.is_copula and not rank(word):
-                predicates = [child for child in word.head.children if child.dep == "acomp"]
-                thing.description.update(predicate.lemma for predicate in predicates)
-                thing.description |= _place_phrases(word.head)
-        if thing is None:
-            continue
-        thing.mentions.append(word)
-        thing_of[word] = thing
-        rank_and_index = (rank(word), word.index)
-        best_of_sentence = best[word.sentence]
-        best_so_far = best_of_sentence.get(thing, rank_and_index)
-        best_of_sentence[thing] = min(rank_and_index, best_so_far)
+        things.add_word(word)
     # the things in the order of their first mentions; a single mention is no cluster
     clusters: list[Cluster] = []
-    for thing in dict.fromkeys(thing_of.values()):
+    for thing in dict.fromkeys(things.thing_of.values()):
         if len(thing.mentions) > 1:
             clusters.append([[word.index, word.index] for word in thing.mentions])
     return clusters
+
+
+class _ThingsOfText:
+    """The things of a text, found word by word in text order, because a word refers to an earlier
+    word.
+
+    Attributes:
+        thing_of: the thing of each word that names a thing or refers to a thing.
+        best: for each sentence, the best mention of each thing in it.
+    """
+
+    def __init__(self) -> None:
+        self.thing_of: dict[Word, _Thing] = {}
+        self.best: _BestMentions = defaultdict(dict)
+        # the things of each name: the lemma, and whether the noun is a plural
+        self._by_name: dict[tuple[str, bool], list[_Thing]] = defaultdict(list)
+        # Two caches. Without the caches a list of a thousand conjuncts would take quadratic time.
+        self._first_conjunct_of: dict[Word, Word] = {}
+        self._rank_of_first_conjunct = cache(_rank_of_word)
+
+    def rank(self, word: Word) -> int:
+        """Returns the rank of a word (`_rank_of_word`). All conjuncts of a list have the rank of
+        the first conjunct.
+        """
+        return self._rank_of_first_conjunct(_first_conjunct(word, self._first_conjunct_of))
+
+    def add_word(self, word: Word) -> None:
+        """Adds a word to the mentions of its thing. A word without a thing, such as "is", is
+        skipped.
+        """
+        thing = self._thing_of_word(word)
+        if thing is None:
+            return
+        thing.mentions.append(word)
+        self.thing_of[word] = thing
+        mention = _RankedMention(self.rank(word), word.index)
+        best_of_sentence = self.best[word.sentence]
+        if thing not in best_of_sentence or mention < best_of_sentence[thing]:
+            best_of_sentence[thing] = mention
+
+    def _thing_of_word(self, word: Word) -> _Thing | None:
+        """Returns the thing that a word names or refers to: the cup for the "it" of "A cup is here,
+        and it is red." None for a word without a thing.
+        """
+        if word.is_relative:
+            return self.thing_of.get(_noun_of_relative(word))
+        if word.text.lower() in PRONOUNS:
+            return _antecedent_of_pronoun(word, self.thing_of, self.best, self.rank)
+        if _is_mention(word):
+            return self._thing_of_noun(word)
+        return None
+
+    def _thing_of_noun(self, noun: Word) -> _Thing:
+        """Returns the thing that a noun names: an earlier thing ("the cup" after "a cup"), or else
+        a new thing. The words that describe the noun are added to the description of the thing.
+        """
+        is_plural = _is_plural(noun)
+        same_name = self._by_name[noun.lemma, is_plural]
+        thing = _earlier_thing(noun, same_name)
+        if thing is None:
+            thing = _Thing(noun.lemma, is_plural)
+            same_name.append(thing)
+        thing.description |= _restricting_modifiers(noun)
+        # in "the circle is red and at the left", "red" and "at left" describe the circle
+        if noun.head.is_copula and self.rank(noun) == 0:
+            predicates = [child for child in noun.head.children if child.dep == "acomp"]
+            thing.description.update(predicate.lemma for predicate in predicates)
+            thing.description |= _place_phrases(noun.head)
+        return thing
 
 
 def _is_mention(word: Word) -> bool:
@@ -237,8 +282,8 @@ def _antecedent_of_pronoun(
     The nearest sentence with a thing that fits decides. If several things fit, the thing with the
     best mention in that sentence is returned.
 
-    thing_of: the thing of each earlier word.
-    best: the mentions so far, of which the lowest (rank, index) is the best.
+    thing_of: the thing of each earlier word that has one.
+    best: for each sentence, the best mention of each thing so far.
     rank: returns the rank of a word (`_rank_of_word`).
     """
     # the "it" of "it is raining" refers to nothing
@@ -264,8 +309,8 @@ def _antecedent_of_pronoun(
 
 
 def _impossible_antecedents(pronoun: Word, rank: Callable[[Word], int]) -> Iterator[Word]:
-    """Yields the words that a plain pronoun cannot refer to: the subject of its verb ("he sees
-    him"), and the noun whose place the pronoun gives ("the cup behind it").
+    """Yields the words that a plain pronoun cannot refer to: the subject of its verb (the "he" of
+    "he sees him"), and the noun before its preposition (the cup of "the cup behind it").
 
     rank: returns the rank of a word (`_rank_of_word`).
     """
@@ -276,9 +321,11 @@ def _impossible_antecedents(pronoun: Word, rank: Callable[[Word], int]) -> Itera
         # up to the "is" of "is visible behind it"
         while head.dep in ("acomp", "advmod", "prep") and head.head is not head:
             head = head.head
+        # the "her" of "she has a bag with her" may be the subject, and the "her" of "she is behind
+        # her" is another person
         is_person = PRONOUNS[pronoun.text.lower()] in ("male", "female")
         if is_person and not head.is_copula:
-            return  # the "her" of "she has a bag with her" may be the subject
+            return
     for child in head.children:
         is_subject = rank(child) == 0
         if is_subject and child is not pronoun:
@@ -302,8 +349,9 @@ def _first_conjunct(word: Word, first_of: dict[Word, Word]) -> Word:
 
 
 def _rank_of_word(word: Word) -> int:
-    """Returns 0 for a subject, 1 for an object, 2 for another word. A pronoun refers to a word of
-    the lowest rank.
+    """Returns the rank of a word: 0 for a subject, 1 for an object, 2 for another word. In "a man
+    holds a cup" the man has rank 0 and the cup rank 1. A pronoun refers to a word of the lowest
+    rank.
 
     word: the first of its conjuncts, because all conjuncts have the rank of the first conjunct.
     """

@@ -13,7 +13,7 @@ not red"). The denial of a verb or place is no absence: "the dog is not on the t
 although the dog and the table are there. Such denials are ignored.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from math import inf
 
 from spanreward.rewards.language.retracted_parts import DENYING_WORDS
@@ -56,21 +56,25 @@ def find_denying_words(words: Sequence[Word]) -> set[Word]:
     """
     denying_words = set()
     for number, word in enumerate(words):
-        text = word.text.lower()
-        if text not in DENIAL_WORDS:
-            continue
-        behind = ""
-        if number + 1 < len(words):
-            behind = words[number + 1].text.lower()
-        if behind in NO_DENIAL_BEFORE:
-            continue  # "not only", "no more than"
-        if text in ("no", "none", "nothing"):
-            is_answer = word.tag == "UH" or not behind[:1].isalpha()  # "No, ...", "No 5"
-            is_name = number > 0 and words[number - 1].tag in ("DT", "PRP$")
-            if is_answer or is_name:
-                continue
-        denying_words.add(word)
+        if word.text.lower() in DENIAL_WORDS and not is_idle_denial(words, number):
+            denying_words.add(word)
     return denying_words
+
+
+def is_idle_denial(words: Sequence[Word], number: int) -> bool:
+    """Whether a word such as "no" denies nothing at its place, as in "No 5" and "not only".
+
+    number: the index of the word in `words`, the words of the whole text.
+    """
+    word = words[number]
+    behind = words[number + 1].text.lower() if number + 1 < len(words) else ""
+    if behind in NO_DENIAL_BEFORE:
+        return True  # "not only", "no more than"
+    if word.text.lower() not in ("no", "none", "nothing"):
+        return False
+    is_answer = word.tag == "UH" or not behind[:1].isalpha()  # "No, ...", "No 5", "none."
+    is_name = number > 0 and words[number - 1].tag in ("DT", "PRP$")  # "a no parking sign"
+    return is_answer or is_name
 
 
 def near_denials(denies: Set[Word]) -> set[Word]:
@@ -82,14 +86,16 @@ def near_denials(denies: Set[Word]) -> set[Word]:
 
 
 def denied_from(word: Word, denies: Set[Word]) -> float:
-    """Returns the index from which on words are denied, among the word and the words below it.
+    """Returns the index from which on words are denied, among the word and the words below it:
 
-    Three cases: in "the dog is not red", the words from "not" on are denied, and the dog is not. In
-    "the dog is not there", all words are denied, also the dog before the "not": the result is 0.
-    Without a denial the result is infinity.
+    - infinity without a denial.
+    - 0 if all of these words are denied, also the dog before the "not": "the dog is not there".
+    - the index of the denying word in other cases. In "the dog is not red" the words from "not" on
+      are denied, and the dog is not.
 
     denies: the words that deny, such as "not" and "missing".
     """
+    # the word itself denies, as "lacks" in "lacks a hat"
     if word in denies:
         return 0 if is_bare(word, denies) else word.index
     predicates = []
@@ -99,16 +105,17 @@ def denied_from(word: Word, denies: Set[Word]) -> float:
             predicates.append(child)
         if child.dep in ("relcl", "acl") and is_bare(child, denies):
             clauses.append(child)
-    # "a dog that is missing", "a dog that is not there"
+    # all is denied by a relative clause: "a dog that is missing", "a dog that is not there"
     if not denies.isdisjoint(clauses) or denying_children(clauses, denies):
         return 0
     denying_words = denying_children((word, *predicates), denies)
     if not denying_words:
         return inf
-    # the whole clause is denied, even the subject before the "not": "the dog is not there"
+    # all is denied, even the subject before the "not": "the dog is not there"
     if is_bare(word, denies):
         return 0
-    if any(no.dep == "conj" for no in denying_words):  # "or not"
+    # all is denied by an "or not" behind the word: "the dog sleeps or not"
+    if any(no.dep == "conj" for no in denying_words):
         return 0
     return min(no.index for no in denying_words)
 
@@ -189,36 +196,55 @@ def says_no_more(child: Word, verb: Word, denies: Set[Word]) -> bool:
 def things_stated_absent(
     words: Sequence[Word], denies: Set[Word], denied: Set[Word]
 ) -> Iterator[Denial]:
-    """Yields the things that a text states are absent.
+    """Yields the things that a text states are absent: a red circle for "There is no red circle."
 
     words: the whole text.
     denies: the words of the text that deny.
     denied: the words that a claim of the text denies.
     """
-    # each absent thing, with the things that lack the thing: the man in "the man has no hat"
-    absent: dict[Word, list[Word]] = {}
+    # for each absent thing so far, the things that lack it; the coat of "no hat or coat" gets the
+    # owners of the hat
+    owners_of: dict[Word, Sequence[Word]] = {}
     for word in words:
         if word not in denied:
             continue
-        head = word.head
-        denies_predicate = word.dep == "acomp" and head.is_copula and head.has_child("neg")
-        if denies_predicate and not is_bare(head, denies):
-            # "the circle is not red"
-            for subject in head.subjects:
+        if is_denied_predicate(word, denies):
+            for subject in word.head.subjects:
                 if subject.pos in NOUN_TAGS:
-                    yield denial_of_noun(subject, [], [word], denies)
+                    yield denial_of_noun(subject, owners=[], predicates=[word], denies=denies)
         elif word.pos in NOUN_TAGS:
-            if word.dep == "conj" and head in absent and not word.has_child("det"):
-                absent[word] = absent[head]  # "no hat or coat"
-            elif is_absent(word, denies):
-                if word.dep == "pobj":
-                    absent[word] = [head.head]  # "a man without a hat"
-                elif word.dep in OBJECT_DEPENDENCIES:
-                    absent[word] = head.subjects  # "the man has no hat"
-                else:
-                    absent[word] = []  # "no hat is here"
-            if word in absent:
-                yield denial_of_noun(word, absent[word], [], denies)
+            owners = owners_of_absent(word, denies, owners_of)
+            if owners is not None:
+                owners_of[word] = owners
+                yield denial_of_noun(word, owners, predicates=[], denies=denies)
+
+
+def is_denied_predicate(word: Word, denies: Set[Word]) -> bool:
+    """Whether a denied word is an adjective of a thing that is there: the "red" of "the circle is
+    not red". False for the "visible" of "the circle is not visible", which denies the circle.
+    """
+    is_predicate = word.dep == "acomp" and word.head.is_copula and word.head.has_child("neg")
+    return is_predicate and not is_bare(word.head, denies)
+
+
+def owners_of_absent(
+    noun: Word, denies: Set[Word], owners_of: Mapping[Word, Sequence[Word]]
+) -> Sequence[Word] | None:
+    """Returns the things that lack the thing of a denied noun: the man for the hat of "the man has
+    no hat", and nothing for "no hat is here". None if the noun names no absent thing.
+
+    owners_of: the results for earlier nouns that name absent things.
+    """
+    # the coat of "no hat or coat" has the owners of the hat
+    if noun.dep == "conj" and noun.head in owners_of and not noun.has_child("det"):
+        return owners_of[noun.head]
+    if not is_absent(noun, denies):
+        return None
+    if noun.dep == "pobj":
+        return [noun.head.head]  # "a man without a hat"
+    if noun.dep in OBJECT_DEPENDENCIES:
+        return noun.head.subjects  # "the man has no hat"
+    return []
 
 
 def is_absent(noun: Word, denies: Set[Word]) -> bool:
@@ -248,7 +274,8 @@ def denial_of_noun(
     """Returns the denial of a noun with its adjectives and places.
 
     owners: the things that lack the noun's thing: the man in "the man has no hat".
-    predicates: adjectives that are denied of a thing that is there ("the circle is not red").
+    predicates: adjectives that one certain thing lacks: the "red" of "the circle is not red". This
+    thing is there. Without predicates the noun's thing is absent ("no red circle").
     denies: the words that deny, such as "no".
     """
     adjectives = [*adjectives_of(noun), *predicates]
@@ -265,7 +292,7 @@ def denial_of_noun(
         head=noun.text.lower(),
         attributes=[word.text.lower() for word in adjectives],
         links=links,
-        of_one=bool(predicates),
+        of_one=len(predicates) > 0,  # one certain thing lacks the predicates
         text_spans=sorted((word.start, word.end) for word in claimed_words),
     )
 
@@ -283,7 +310,9 @@ def places_of(noun: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def adjectives_of(noun: Word) -> list[Word]:
-    """Returns the words directly below a noun that describe the noun, in text order."""
+    """Returns the words directly below a noun that describe the noun, in text order: the "red" of
+    "no red hat".
+    """
     adjectives = []
     for child in noun.children:
         # "missing" and "absent" deny the noun and describe nothing

@@ -1,6 +1,6 @@
 """Makes the scene graph of a parsed text."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ VIEWER_WORDS = ("us", "our", "we")
 Pieces = Sequence[Component]
 # the prepositions on the way from a verb to an object: "on" and "under"
 PrepositionPath = tuple[Component, ...]
+_ObjectWithPath = tuple[Component, PrepositionPath]
 # The kinds of components that have objects, with the role of the objects.
 OBJECT_ROLES = ((Kind.PREPOSITION, Role.POBJ), (Kind.VERB, Role.DOBJ))
 
@@ -75,14 +76,16 @@ def both_graphs(
     linked = _linked_components(words, rules)
     all_links = [component.links for component in linked.components]
     graph = _asserted_graph(words, sentences, linked, clusters, rules, not_asserted)
+    # if no word is left out, the text has no alternatives
     if not graph.unasserted:
         return graph, None
-    # the graph with alternatives, if it leaves out other words
+    # with the same words left out, the graphs differ in nothing but `hanging`
     not_supported = unasserted_words(words, claims, alternatives=True)
     if not_supported.left_out == not_asserted.left_out:
         return graph, None
+    # The first graph gave the components new lists of links (`without_components`). The second
+    # graph needs the lists of before, which have not changed.
     for component, links in zip(linked.components, all_links, strict=True):
-        # restore the links that the first graph may have removed
         component.links = links
     reference_graph = _asserted_graph(words, sentences, linked, clusters, rules, not_supported)
     return graph, reference_graph
@@ -127,23 +130,13 @@ def _asserted_graph(
     linked: the result of `_linked_components`.
     not_asserted: the words that are not asserted, the denials, and the needs.
     """
-    # leave out words that are not asserted
     components: Pieces = linked.components
     spans: list[CharacterSpan] = []
     if not_asserted.left_out:
         components, spans = without_components(components, not_asserted.left_out)
         sentences = without_words(sentences, words, not_asserted.left_out)
-    # make entities and relations
     builder = _Builder(linked.places, words_of_clusters(words, clusters), rules)
     builder.build(components)
-    # many words have the same needs: each set of needs is sorted once
-    ordered_needs: dict[ClaimNeeds, list[list[str]]] = {}
-    hanging = []
-    for word, needs in not_asserted.hanging.items():
-        if needs not in ordered_needs:
-            ordered_needs[needs] = sorted(map(sorted, needs))
-        span = (word.start, word.end)
-        hanging.append((span, ordered_needs[needs]))
     return SceneGraph(
         entities=builder.entities,
         relations=list(builder.relations.values()),
@@ -151,8 +144,24 @@ def _asserted_graph(
         misplaced=misplaced_words(words) if rules.grammar else [],
         unasserted=spans,
         denials=list(not_asserted.absent),
-        hanging=hanging,
+        hanging=_spans_with_needs(not_asserted.hanging),
     )
+
+
+def _spans_with_needs(
+    hanging: Mapping[Word, ClaimNeeds],
+) -> list[tuple[CharacterSpan, list[list[str]]]]:
+    """Returns the span and the needs of each word with needs (`SceneGraph.hanging`), sorted, so
+    that equal texts give equal graphs.
+    """
+    # many words have the same needs: each set of needs is sorted once
+    ordered_needs: dict[ClaimNeeds, list[list[str]]] = {}
+    spans = []
+    for word, needs in hanging.items():
+        if needs not in ordered_needs:
+            ordered_needs[needs] = sorted(map(sorted, needs))
+        spans.append(((word.start, word.end), ordered_needs[needs]))
+    return spans
 
 
 def without_components(
@@ -166,26 +175,19 @@ def without_components(
 
     left_out: the indices of the words to leave out.
     """
-    # components whose anchor is left out, and prepositions and verbs without remaining objects
-    gone = {component for component in components if component.anchor.index in left_out}
+    removed = {component for component in components if component.anchor.index in left_out}
+    # prepositions and verbs without remaining objects
     for kind, role in OBJECT_ROLES:
         for component in components:
-            if component.kind is not kind:
-                continue
-            objects = component.linked(role)
-            if objects and gone.issuperset(objects):
-                gone.add(component)
-    # links to removed components are removed too
-    remaining = [component for component in components if component not in gone]
+            objects = component.linked(role) if component.kind is kind else []
+            if objects and removed.issuperset(objects):
+                removed.add(component)
+    remaining = [component for component in components if component not in removed]
     for component in remaining:
-        links = []
-        for target, role in component.links:
-            if target not in gone:
-                links.append((target, role))
         # a new list, because the other graph of this text needs the old list
-        component.links = links
+        component.links = [link for link in component.links if link[0] not in removed]
     spans: set[CharacterSpan] = set()
-    for component in gone:
+    for component in removed:
         spans.update(component.spans)
     return remaining, sorted(spans)
 
@@ -195,7 +197,8 @@ def without_words(
     words: Sequence[Word],
     left_out: frozenset[int],
 ) -> list[str]:
-    """Returns the sentences without the words to leave out.
+    """Returns the sentences without the words to leave out: "There is ." for "There is no dog."
+    without "no" and "dog".
 
     A sentence that loses words becomes its remaining words, joined by spaces. Other sentences do
     not change.
@@ -220,6 +223,17 @@ def without_words(
 def _in_text_order(components: Iterable[Component]) -> list[Component]:
     """Returns the components in text order. Component ids are numbers in text order."""
     return sorted(components, key=lambda component: component.id)
+
+
+def _objects_of_paths(paths: Sequence[PrepositionPath]) -> list[_ObjectWithPath]:
+    """Returns the objects of prepositions, in text order, each with the prepositions that lead to
+    it from the verb: the hand with ("in",) for "holds a cup in a hand".
+    """
+    objects = []
+    for path in paths:
+        for target in path[-1].linked(Role.POBJ):
+            objects.append((target, path))
+    return sorted(objects, key=lambda pair: pair[0].id)
 
 
 class _Builder:
@@ -249,11 +263,12 @@ class _Builder:
                 self.clusters_of.setdefault(component, set()).add(cluster)
         # for each cluster, its components that are entities, in text order, and the lowest entity
         # number
-        self.named: dict[int | str, list[Component]] = {}
-        self.lowest: dict[int | str, int] = {}
+        self.entity_mentions: dict[int | str, list[Component]] = {}
+        self.lowest_number: dict[int | str, int] = {}
 
     def build(self, components: Pieces) -> None:
-        """Adds the entities, attributes and relations of the components.
+        """Adds the entities, attributes and relations of the components. "A red circle sits on a
+        box" gives two entities, the attribute "red" and the relation "sits on".
 
         Entities come first, because attributes and relations refer to entities. Prepositions come
         last, because a verb takes its own prepositions.
@@ -277,8 +292,8 @@ class _Builder:
                     for target in component.linked(Role.POBJ):
                         self._add_relation(subject, target, [component], "prep")
 
-    def _clusters(self, component: Component) -> set[int | str]:
-        """Returns the clusters of the component's words."""
+    def _clusters_of_words(self, component: Component) -> set[int | str]:
+        """Returns the clusters of the component's words. Each word is in one cluster at most."""
         cluster_of = self.references.cluster_of
         clusters = set()
         for word in component.words:
@@ -294,31 +309,50 @@ class _Builder:
         return bool(members)
 
     def _add_entity(self, component: Component) -> None:
-        """Adds a mention to the entity of its cluster. The first mention of a cluster, and a
-        mention without a cluster, add a new entity.
+        """Adds a mention to the entity of its cluster: "A cup" and a later "it" are two mentions of
+        one entity. The first mention of a cluster, and a mention without a cluster, add a new
+        entity.
         """
-        clusters = self._clusters(component)
-        numbers = [self.lowest[cluster] for cluster in clusters if cluster in self.lowest]
+        # the entity with the lowest number in the clusters of the component's words, or a new one
+        clusters = self._clusters_of_words(component)
+        numbers = []
+        for cluster in clusters:
+            if cluster in self.lowest_number:
+                numbers.append(self.lowest_number[cluster])
         if not numbers:
-            entity = Entity(component.text, heads=[], sentence_idxs=[], text_spans=[])
-            entity.is_us = component.text.lower() in VIEWER_WORDS
-            entity.is_right = "right" in clusters and self._has_others("right", component)
-            entity.is_left = "left" in clusters and self._has_others("left", component)
-            # as published: in a text without "our left", "our right" counts as left and right
-            if entity.is_right and "left" not in self.references.words_of:
-                entity.is_left = True
-            self.entities.append(entity)
+            self.entities.append(self._new_entity(component, clusters))
             numbers = [len(self.entities) - 1]
         number = min(numbers)
         self.entity_of[component] = number
+        # Note the mention for later mentions, also in a cluster whose mention contains an "our
+        # left". `clusters_of` has this cluster, and `_clusters_of_words` has "left" in its place.
         for cluster in self.clusters_of.get(component, ()):
-            self.named.setdefault(cluster, []).append(component)
-            lowest = self.lowest.get(cluster, number)
-            self.lowest[cluster] = min(number, lowest)
+            self.entity_mentions.setdefault(cluster, []).append(component)
+            lowest = self.lowest_number.get(cluster, number)
+            self.lowest_number[cluster] = min(number, lowest)
         entity = self.entities[number]
         entity.heads.append(component.text)
         entity.sentence_idxs.append(component.anchor.sentence)
         entity.text_spans += component.spans
+
+    def _new_entity(self, component: Component, clusters: Set[int | str]) -> Entity:
+        """Returns an entity without mentions that has the name of a component.
+
+        The entity is the viewer's left side ("our left") if the text names this side at least
+        twice. The right side is alike.
+
+        clusters: the clusters of the component. The cluster "left" has every "our left" of the
+        text, and "right" every "our right".
+        """
+        entity = Entity(component.text, heads=[], sentence_idxs=[], text_spans=[])
+        entity.is_us = component.text.lower() in VIEWER_WORDS
+        entity.is_right = "right" in clusters and self._has_others("right", component)
+        entity.is_left = "left" in clusters and self._has_others("left", component)
+        # the published extractor does the same: in a text without "our left", an entity that is
+        # "our right" is marked as left, too
+        if entity.is_right and "left" not in self.references.words_of:
+            entity.is_left = True
+        return entity
 
     def _add_attribute(self, targets: Pieces, pieces: Pieces) -> None:
         """Adds an attribute to every target that is an entity.
@@ -386,9 +420,9 @@ class _Builder:
         dog's".
         """
         owners: set[Component] = set()
-        for cluster in self._clusters(possessive):
+        for cluster in self._clusters_of_words(possessive):
             # the first two mentions are enough: one of them may be the possessive itself
-            owners.update(self.named.get(cluster, [])[:2])
+            owners.update(self.entity_mentions.get(cluster, [])[:2])
         owners.discard(possessive)
         if not owners:
             return
@@ -408,15 +442,8 @@ class _Builder:
         find_paths = self._shortest_paths if self.rules.own_prepositions else self._all_paths
         paths = list(find_paths(verb))
         pieces = [verb, *(path[-1] for path in paths)]
-        # each object with the prepositions that lead to it, in text order
-        direct: list[tuple[Component, PrepositionPath]] = []
-        for target in _in_text_order(verb.linked(Role.DOBJ)):
-            direct.append((target, ()))
-        indirect: list[tuple[Component, PrepositionPath]] = []
-        for path in paths:
-            for target in path[-1].linked(Role.POBJ):
-                indirect.append((target, path))
-        indirect.sort(key=lambda pair: pair[0].id)
+        direct = _in_text_order(verb.linked(Role.DOBJ))
+        indirect = _objects_of_paths(paths)
         # "a man sleeps" gives an attribute, but a copula alone gives no attribute
         if not direct and not indirect:
             if not verb.silent:
@@ -424,17 +451,19 @@ class _Builder:
                 self.handled.update(pieces)
             return
         # "holds a cup in a hand" relates the cup to the hand
-        for first, _ in direct:
+        for first in direct:
             for second, path in indirect:
                 self._add_verb_relation(verb, first, second, pieces, path, about_subject=False)
         # the man is related to the cup, or to the hand if there is no cup
+        related: list[_ObjectWithPath] = [(target, ()) for target in direct] or indirect
         for subject in _in_text_order(subjects):
-            for target, path in direct or indirect:
+            for target, path in related:
                 self._add_verb_relation(verb, subject, target, pieces, path, about_subject=True)
 
     def _all_paths(self, verb: Component) -> Iterator[PrepositionPath]:
-        """Yields every path of prepositions from a verb: the first preposition is below the verb,
-        and each further preposition is below the preposition before it.
+        """Yields every path of prepositions from a verb: ("from",) and ("from", "behind") for
+        "looks from behind a tree". The first preposition is below the verb, and each further
+        preposition is below the preposition before it.
         """
         waiting: list[PrepositionPath] = []
         for target in reversed(self._prepositions_below(verb)):
@@ -487,26 +516,28 @@ class _Builder:
 
         pieces: the verb with its prepositions.
         path: the prepositions on the way from the verb to the target, () for a direct object.
-        about_subject: True if `subject` is the subject of the verb, False if it is a direct object.
+        about_subject: whether `subject` is the subject of the verb. Of "a man holds a cup in a
+            hand" True for the man and the cup, False for the cup and the hand.
         """
         if subject not in self.entity_of or target not in self.entity_of:
             return
+        # "holds" relates the man to the cup; "in" alone relates the cup to the hand
         if self.rules.own_prepositions:
             pieces = (verb, *path) if about_subject else path
-        # only words between the two entities can name their relation
-        if not (self.rules.any_order and about_subject):
+        # Only words between the two entities can name their relation. But with the rule `any_order`
+        # the subject of a verb may be anywhere: "in the boat sits a man".
+        has_any_order = self.rules.any_order and about_subject
+        if not has_any_order:
             pieces = [piece for piece in pieces if subject.id <= piece.id <= target.id]
-        prepositions = [piece for piece in set(pieces) if piece is not verb]
-        verb_first = _in_text_order(prepositions)
+        # the verb comes first, and then its prepositions in text order
+        naming = _in_text_order(piece for piece in set(pieces) if piece is not verb)
         if verb in pieces:
-            verb_first.insert(0, verb)
-        new_pieces = verb_first
-        if not about_subject:  # a preposition relates a direct object only once
-            new_pieces = []
-            for piece in verb_first:
-                if piece is verb or piece not in self.handled:
-                    new_pieces.append(piece)
-        self.handled.update(verb_first)
+            naming.insert(0, verb)
+        # a preposition relates a direct object only once
+        new_pieces = naming
+        if not about_subject:
+            new_pieces = [piece for piece in naming if piece is verb or piece not in self.handled]
+        self.handled.update(naming)
         if any(piece.text for piece in new_pieces):
             only_prepositions = verb.silent and verb in new_pieces
             source: RelationSource = "prep" if only_prepositions else "verb"

@@ -24,7 +24,9 @@ log = logging.getLogger(__name__)
 
 
 def is_foreign(text: str, language: Language) -> bool:
-    """Whether a text does not look like English, although the pipeline is for English."""
+    """Whether a text does not look like English, although the pipeline is for English: "Ein Mann
+    sitzt auf einer Bank im Park."
+    """
     if language.lang != "en":
         return False
     if in_another_script(text):

@@ -71,12 +71,8 @@ def is_misplaced(words: Sequence[Word], number: int) -> bool:
     if text == "it":
         # "bottom it edge"
         return tag_before not in BEFORE_IT and next_tag in ("NN", "JJ", "IN", ".")
-    # the tag EX is the "there" of "there is a dog"; the next test is for the "there" of a place
-    if word.tag == "EX":
-        # "there large", "small is there is"
-        return next_tag not in AFTER_THERE or tag_before in ("VBZ", "VBP")
-    if text == "there":
-        return next_tag in ("DT", "JJ")  # "sits there the"
+    if word.tag == "EX" or text == "there":
+        return _is_misplaced_there(word.tag, tag_before, next_tag)
     if word.tag == "JJ":
         if next_text in ARTICLES:
             return text not in BEFORE_ARTICLE  # "large the"
@@ -85,6 +81,16 @@ def is_misplaced(words: Sequence[Word], number: int) -> bool:
         return next_tag in ("VBZ", "VBP", "VBD")  # "is has"
     # only the tag CC is left: "and or"
     return word.tag == next_tag == "CC"
+
+
+def _is_misplaced_there(tag: str, tag_before: str, next_tag: str) -> bool:
+    """Whether a "there" with this tag cannot come between two words with these tags. The tag EX is
+    the "there" of "there is a dog", and other tags are the "there" of a place.
+    """
+    if tag == "EX":
+        # "there large", "small is there is"
+        return next_tag not in AFTER_THERE or tag_before in ("VBZ", "VBP")
+    return next_tag in ("DT", "JJ")  # "sits there the"
 
 
 def _is_misplaced_adjective(tag_before: str, next_tag: str) -> bool:

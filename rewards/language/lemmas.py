@@ -55,16 +55,18 @@ def lemmas_of_phrase(text: str) -> frozenset[str]:
 
 
 def _parts_of_word(word: str) -> list[str]:
-    """Returns the parts between the hyphens of a lower-case word. Signs around the word and a final
-    "'s" are removed. A word with more than MOST_PARTS parts is not cut.
+    """Returns the parts between the hyphens of a lower-case word: ["red", "brown"] for
+    "(red-brown)". Signs around the word and a final "'s" are removed.
+
+    A word with more than MOST_PARTS parts is one part. Small words (SMALL_PARTS) do not count.
     """
     # an "'s" that a tokenizer separated is a form of "be", and must not be removed as an ending
     if word == "'s":
         return [word]
     trimmed = _EDGE_SIGNS.sub("", word).removesuffix("'s")
     parts = [part for part in trimmed.split("-") if part]
-    content = [part for part in parts if part not in SMALL_PARTS]
-    if len(content) <= MOST_PARTS:
+    counted = [part for part in parts if part not in SMALL_PARTS]
+    if len(counted) <= MOST_PARTS:
         return parts
     return ["-".join(parts)]
 
@@ -95,27 +97,41 @@ def nouns_of_adjective(word: str) -> frozenset[str]:
 
 
 def _base_form_by_ending(word: str) -> str:
-    """Returns the base form of one lower-case word by its ending alone.
+    """Returns the base form of one lower-case word by its ending alone: "pony" for "ponies", "run"
+    for "running", "box" for "boxes".
 
-    A longer word loses its final "e", because "riding" has lost its "e": "ride" and "riding" give
-    "rid".
+    The two functions below also remove a final "e", because "riding" has lost its "e": "ride" and
+    "riding" give "rid".
     """
     if word.endswith(("ies", "ied")) and len(word) > 4:
         return word[:-3] + "y"
-    for ending in ("ing", "ed"):
-        if not word.endswith(ending) or word.endswith("eed"):
-            continue
-        stem = word.removesuffix(ending)
-        # the "ing" of "string" and "bring" is no ending
-        if len(stem) > 2 and _VOWEL.search(stem):
-            is_doubled = len(stem) > 3 and stem[-1] == stem[-2]
-            # the "ll", "ss" and "zz" of "falling", "passing" and "buzzing" belong to the base form
-            if is_doubled and stem[-1] not in "lsz":
-                stem = stem[:-1]  # "runn"
-            return stem.removesuffix("e")
-    has_es = word.endswith(("sses", "shes", "ches", "xes", "zes", "oes"))
-    if has_es and len(word) > 5:
-        return word[:-2]
+    return _stem_of_verb(word) or _without_plural_ending(word)
+
+
+def _stem_of_verb(word: str) -> str:
+    """Returns the base form of a word with the ending "ing" or "ed": "run" for "running", "rid" for
+    "riding". Returns "" for other words, such as "string" and "seed".
+    """
+    if word.endswith("ing"):
+        stem = word.removesuffix("ing")
+    elif word.endswith("ed") and not word.endswith("eed"):
+        stem = word.removesuffix("ed")
+    else:
+        return ""
+    # the "ing" of "string" and "bring" is no ending
+    if len(stem) <= 2 or not _VOWEL.search(stem):
+        return ""
+    is_doubled = len(stem) > 3 and stem[-1] == stem[-2]
+    # the "ll", "ss" and "zz" of "falling", "passing" and "buzzing" belong to the base form
+    if is_doubled and stem[-1] not in "lsz":
+        stem = stem[:-1]  # "runn"
+    return stem.removesuffix("e")
+
+
+def _without_plural_ending(word: str) -> str:
+    """Returns the word without the "s" of a plural and without a final "e": "box" for "boxes",
+    "plat" for "plates" and for "plate". Short words stay as they are: "gas", "toe".
+    """
     is_plain_word = word.endswith(("ss", "us", "is"))  # "glass", "bus", "tennis"
     if word.endswith("s") and len(word) > 3 and not is_plain_word:
         word = word[:-1]
@@ -135,15 +151,16 @@ _VERBS, _NOUNS, _SPELLINGS = map(_groups_of_forms, _IRREGULAR_FORMS.split("|"))
 
 
 def _irregular_forms() -> dict[str, str]:
-    """Returns a dict from each form that the rules about endings cannot resolve to its base form:
-    "sat" gives "sit".
+    """Returns the base form of each irregular form, as a dict: "sat" gives "sit", "men" gives "man"
+    and "two" gives "2". The rules about endings do not find the base forms of these words.
     """
     base_of_form = {}
     for base, *forms in _VERBS + _NOUNS + _SPELLINGS:
+        # The rules shorten the base form "ride" to "rid". "rode" must give "rid" too, because all
+        # forms of a word must give the same text.
+        shortened_base = _base_form_by_ending(base)
         for form in forms:
-            # the rules also shorten some base forms, "ride" to "rid": all forms of a word must give
-            # the same text, so "rode" must give "rid" too
-            base_of_form[form] = _base_form_by_ending(base)
+            base_of_form[form] = shortened_base
     base_of_form.update(DIGITS_OF_WORDS)
     return base_of_form
 

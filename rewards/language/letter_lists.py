@@ -45,7 +45,11 @@ def letters_listed(answer: str, joined: bool = False) -> tuple[str, ...]:
 
 
 def letters_in_order(answer: str, joined: bool = False) -> tuple[str, ...]:
-    """Returns the letters that `letters_listed` returns, in the order of the answer."""
+    """Returns the letters of a list in the order of the answer, in upper case: ("C", "A") for
+    "C, A". Returns () for an answer that is no list of two or more different letters.
+
+    joined: whether "C A", "C/A" and "CA" are lists too (`letters_listed`).
+    """
     text = answer.strip()
     # a hostile text must not keep the patterns busy
     if len(text) > MOST_LIST_CHARACTERS:

@@ -2,7 +2,7 @@
 share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from spanreward.rewards.language.components import Component, Kind, Places, Role
 from spanreward.rewards.language.rules import Rules
@@ -70,23 +70,8 @@ def _link_adjective(adjective: Component, places: Places) -> None:
     a copula the search moves down to all nouns of the copula ("the hat is red"). If no noun is
     found, the nouns directly below the adjective are linked.
     """
-    words = set(adjective.words)
-    visited: set[Word] = set()
-    # up from each word: to the noun of "a red hat", through the copula of "the hat is red"
-    for word in adjective.words:
-        waiting = [word.head]
-        while waiting:
-            candidate = waiting.pop()
-            visited.add(candidate)
-            if _can_be_described(candidate, places):
-                _add_link(adjective, Role.MOD_OF, places[candidate.index])
-            elif candidate.dep == "amod":
-                if candidate.head not in visited:
-                    waiting.append(candidate.head)
-            elif candidate.pos == "AUX":
-                for child in candidate.children:
-                    if child not in visited and child not in words:
-                        waiting.append(child)
+    for noun in _nouns_above_adjective(adjective, places):
+        _add_link(adjective, Role.MOD_OF, places[noun.index])
     # down, if the way up found no noun
     for word in adjective.words:
         if adjective.links:
@@ -96,20 +81,46 @@ def _link_adjective(adjective: Component, places: Places) -> None:
                 _add_link(adjective, Role.MOD_OF, places[child.index])
 
 
+def _nouns_above_adjective(adjective: Component, places: Places) -> Iterator[Word]:
+    """Yields the nouns on the way up from the words of an adjective: the noun of "a red hat", and
+    through the copula the noun of "the hat is red".
+    """
+    visited: set[Word] = set()
+    for word in adjective.words:
+        waiting = [word.head]
+        while waiting:
+            candidate = waiting.pop()
+            visited.add(candidate)
+            if _can_be_described(candidate, places):
+                yield candidate
+            elif candidate.dep == "amod":
+                # another adjective: further up
+                if candidate.head not in visited:
+                    waiting.append(candidate.head)
+            elif candidate.pos == "AUX":
+                # a copula: its subject and other words below it
+                for child in candidate.children:
+                    if child not in visited and child not in adjective.words:
+                        waiting.append(child)
+
+
 def _can_be_described(word: Word, places: Places) -> bool:
     """Whether a word is a noun with a component, so that an adjective may describe the noun."""
     return word.dep != "amod" and word.index in places and word.pos in NOUN_TAGS
 
 
 def _link_verb(verb: Component, places: Places, rules: Rules) -> None:
-    """Links a verb to its subjects and its direct objects."""
+    """Links a verb to its subjects and its direct objects: in "a man holds a cup" the verb "holds"
+    gets the subject "man" and the object "cup".
+    """
     for word in verb.words:
         # particles and adverbs of the verb have no subjects and objects
         if word.pos != "VERB" and word is not verb.anchor:
             continue
         subjects = _subjects_of_verb(word, places)
         direct = [subject for subject in subjects if subject.head is word]
-        has_own_subject = not all(subject.is_relative for subject in direct)
+        # the "that" of "the hat that fell" only stands for the hat
+        has_own_subject = any(not subject.is_relative for subject in direct)
         if rules.own_subjects and word.dep in ("relcl", "conj") and has_own_subject:
             subjects = direct  # "the hat that the man wears", "a hat lies there and the man sits"
         inverted: list[Word] = []
@@ -163,7 +174,9 @@ def _may_open_inverted_sentence(word: Word) -> bool:
 
 
 def _link_preposition(preposition: Component, places: Places) -> None:
-    """Links a preposition to its head and to its objects."""
+    """Links a preposition to its head and to its objects: in "a cup on a table" the preposition
+    "on" gets the head "cup" and the object "table".
+    """
     word = preposition.anchor
     head = word.head
     # up to the first head outside of the preposition
@@ -200,21 +213,20 @@ def _share_preposition(first: Component, second: Component) -> None:
     """Completes the links of two joined prepositions. In "a bird over and under the table", "under"
     gets the bird and "over" gets the table.
     """
-    heads = first.linked(Role.PHEAD)
-    objects = first.linked(Role.POBJ)
-    conjuncts = second.linked(Role.POBJ)
-    if heads:
-        head = heads[0]
-        links = []
-        for target, role in second.links:
-            if role is not Role.PHEAD:
-                links.append((target, role))
-        second.links = [*links, (head, Role.PHEAD)]
+    first_heads = first.linked(Role.PHEAD)
+    first_objects = first.linked(Role.POBJ)
+    second_objects = second.linked(Role.POBJ)
+    # the second preposition gets the head of the first ("bird") in place of its own head ("over")
+    if first_heads:
+        head = first_heads[0]
+        other_links = [link for link in second.links if link[1] is not Role.PHEAD]
+        second.links = [*other_links, (head, Role.PHEAD)]
         if (second, Role.HAS_PREP) not in head.links:
             head.links.append((second, Role.HAS_PREP))
-    # the parser links a shared object to the second preposition only
-    if not objects and conjuncts:
-        first.links.append((conjuncts[0], Role.POBJ))
+    # the first preposition gets the object of the second ("table"): the parser links a shared
+    # object to the second preposition only
+    if not first_objects and second_objects:
+        first.links.append((second_objects[0], Role.POBJ))
 
 
 def _share_links(first: Component, second: Component, conjunct: Word, rules: Rules) -> None:

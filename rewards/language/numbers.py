@@ -14,7 +14,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 
 
 def _small_numbers() -> dict[str, int]:
-    """Returns the numbers below a hundred that are one word: a dict from the word to the number."""
+    """Returns the numbers below a hundred that are one word, as a dict: "twenty" gives 20."""
     numbers = {word: int(digit) for word, digit in DIGITS_OF_WORDS.items()}
     for number, word in enumerate(_TEENS.split(), start=11):
         numbers[word] = number
@@ -66,82 +66,122 @@ def number_in_words(words: Sequence[str]) -> tuple[str, int]:
 
     words: in lower case. The first word may be in digits: "1.5 million".
     """
-    total = Decimal(0)  # the finished parts: "two million" of "two million five thousand"
-    part = Decimal(0)  # the number that the next scale multiplies
-    word_limit = Decimal("Infinity")  # the number of the next word must be less than this
-    scale_limit = Decimal("Infinity")  # the next scale must be less than this
+    number = _GrowingNumber()
     count = 0
     for place, word in enumerate(words):
-        value = _value_of_word(word, place)
-        if word == "hundred":
-            hundred = Decimal(NUMBER_SCALES[word])
-            # "two hundred hundred" is two numbers
-            if not 0 < part < hundred or word_limit == hundred:
-                break
-            part *= hundred
-            word_limit = hundred
-        elif word in NUMBER_SCALES:
-            factor = Decimal(NUMBER_SCALES[word])
-            # "two thousand million" is two numbers
-            if part <= 0 or factor >= scale_limit:
-                break
-            total += part * factor
-            part = Decimal(0)
-            word_limit = factor
-            scale_limit = factor
-        elif value is not None and value < word_limit:
-            # "twenty zero" is two numbers
-            if value == 0 and place > 0:
-                break
-            part += value
-            is_tens = value >= 20 and value % 10 == 0
-            # after "twenty" a number below ten may follow; after "five" or digits no number may
-            # follow
-            word_limit = Decimal(0)
-            if is_tens and word in SMALL_NUMBERS:
-                word_limit = Decimal(10)
-        elif place == 0 and _is_one(words):
-            part = Decimal(1)
-            word_limit = Decimal(0)
-        elif (
-            word == "and"
-            and words[place - 1] in NUMBER_SCALES
-            and _continues_number(words[place + 1 :], word_limit)
-        ):
-            # the "and" belongs to the number only together with the next word
+        # an "and" belongs to the number only together with the next word
+        if word == "and" and place > 0 and _joins_number(words, place, number.value_limit):
             continue
-        else:
+        if not number.add(word, _value_of_word(words, place)):
             break
         count = place + 1
     if not count:
         return "", 0
-    return number_in_digits(f"{total + part:f}"), count
+    return number_in_digits(f"{number.finished + number.part:f}"), count
 
 
-def _is_one(words: Sequence[str]) -> bool:
-    """Whether words begin with an "a" that means one: "a hundred"."""
-    return words[0] == "a" and len(words) > 1 and words[1] in NUMBER_SCALES
+class _GrowingNumber:
+    """The number of the words that are read so far: after "two million five hundred", `finished` is
+    2,000,000 and `part` is 500.
 
-
-def _value_of_word(word: str, place: int) -> Decimal | None:
-    """Returns the number that a word adds, None for a word that is no number or is a scale.
-
-    place: the index of the word in the number. Digits count only at the start.
+    Attributes:
+        finished: the parts that a scale has ended, such as "two million".
+        part: the words after the last scale. The next scale multiplies this number.
+        value_limit: the next number, such as "five", must be less than this: than 10 after
+            "twenty", and than 1000 after "two thousand".
+        scale_limit: the next scale, such as "million", must be less than this. Only a scale sets
+            this limit: 1000 after "two thousand", and still 1000 after "two thousand twenty".
     """
+
+    def __init__(self) -> None:
+        self.finished = Decimal(0)
+        self.part = Decimal(0)
+        self.value_limit = Decimal("Infinity")
+        self.scale_limit = Decimal("Infinity")
+        self.is_empty = True
+
+    def add(self, word: str, value: Decimal | None) -> bool:
+        """Adds a word to the number. Returns False for a word that cannot continue the number, such
+        as "thirty" after "twenty". Such a word does not change the number.
+
+        value: the number that the word adds, None for a scale and for a word that is no number.
+        """
+        if word == "hundred":
+            is_added = self._add_hundred()
+        elif word in NUMBER_SCALES:
+            is_added = self._add_scale(Decimal(NUMBER_SCALES[word]))
+        elif value is not None:
+            is_added = self._add_value(value, word in SMALL_NUMBERS)
+        else:
+            is_added = False
+        self.is_empty = self.is_empty and not is_added
+        return is_added
+
+    def _add_hundred(self) -> bool:
+        """Multiplies the part by a hundred: "two hundred". Returns False if the part is not a
+        number below a hundred, because "two hundred hundred" is two numbers.
+        """
+        hundred = Decimal(NUMBER_SCALES["hundred"])
+        # only a "hundred" sets this limit; after "0.5 hundred" the part is still below a hundred
+        follows_hundred = self.value_limit == hundred
+        if not 0 < self.part < hundred or follows_hundred:
+            return False
+        self.part *= hundred
+        self.value_limit = hundred
+        return True
+
+    def _add_scale(self, scale: Decimal) -> bool:
+        """Finishes the part with a scale: "two thousand". Returns False if the scale cannot follow,
+        because "two thousand million" is two numbers.
+        """
+        if self.part <= 0 or scale >= self.scale_limit:
+            return False
+        self.finished += self.part * scale
+        self.part = Decimal(0)
+        self.value_limit = scale
+        self.scale_limit = scale
+        return True
+
+    def _add_value(self, value: Decimal, is_word: bool) -> bool:
+        """Adds a number such as "twenty" or "five" to the part. Returns False if the number cannot
+        follow, because "five twenty" and "twenty zero" are two numbers.
+
+        is_word: False for a number in digits.
+        """
+        is_late_zero = value == 0 and not self.is_empty
+        if value >= self.value_limit or is_late_zero:
+            return False
+        self.part += value
+        # after "twenty" a number below ten may follow; after "five" or digits no number may follow
+        is_tens = value >= 20 and value % 10 == 0
+        self.value_limit = Decimal(10 if is_tens and is_word else 0)
+        return True
+
+
+def _value_of_word(words: Sequence[str], place: int) -> Decimal | None:
+    """Returns the number that a word adds, None for a word that is no number or is a scale: 20 for
+    "twenty", None for "million". The "a" of "a hundred" is 1.
+
+    place: the index of the word. Digits and "a" count only as the first word.
+    """
+    word = words[place]
     if word in SMALL_NUMBERS:
         return Decimal(SMALL_NUMBERS[word])
+    if place > 0:
+        return None
+    if word == "a" and len(words) > 1 and words[1] in NUMBER_SCALES:
+        return Decimal(1)
     digits = word.replace(".", "", 1)
-    if place == 0 and digits.isdecimal() and len(digits) <= MOST_DIGITS_OF_NUMBER:
-        return Decimal(word)
-    return None
+    is_number = digits.isdecimal() and len(digits) <= MOST_DIGITS_OF_NUMBER
+    return Decimal(word) if is_number else None
 
 
-def _continues_number(words: Sequence[str], word_limit: Decimal) -> bool:
-    """Whether the first word is a number that continues the number before it: "five" in "two
-    hundred and five".
+def _joins_number(words: Sequence[str], place: int, limit: Decimal) -> bool:
+    """Whether an "and" joins two parts of one number, as in "two hundred and five".
 
-    word_limit: the number of the word must be less than this.
+    place: the index of the "and". limit: the number after the "and" must be less than this.
     """
-    if not words or words[0] not in SMALL_NUMBERS:
+    following = words[place + 1] if place + 1 < len(words) else ""
+    if words[place - 1] not in NUMBER_SCALES or following not in SMALL_NUMBERS:
         return False
-    return 0 < SMALL_NUMBERS[words[0]] < word_limit
+    return 0 < SMALL_NUMBERS[following] < limit

@@ -12,7 +12,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from threading import Lock
@@ -27,7 +27,7 @@ from spanreward.rewards.language.coref import Resolver, coref_method, find_clust
 from spanreward.rewards.language.extract import both_graphs, graph_of
 from spanreward.rewards.language.foreign import warn_of_foreign
 from spanreward.rewards.language.pipeline import load_pipeline, pipeline_name
-from spanreward.rewards.language.rules import Mode, rules_of
+from spanreward.rewards.language.rules import Mode, Rules, rules_of
 from spanreward.rewards.language.scene_graph import CharacterSpan, SceneGraph, move_places
 from spanreward.rewards.language.words import Word, read_words
 from spanreward.rewards.text.plain_text import plain_text
@@ -148,42 +148,57 @@ def _graphs_of_texts(
 ) -> list[tuple[SceneGraph, SceneGraph | None]]:
     """Returns the two graphs of `describe_both` for each text.
 
+    supporting: the texts that serve as references. Only these texts get a second graph.
     text_clusters: the clusters of each text; if None, `coref` finds the clusters.
     """
     rules = rules_of(mode)
     language = language_of(pipeline)
     coref_method(coref)  # an unknown method is an error before the first text is parsed
-    # the text to parse, and for each of its characters the position in the text as given
-    plain: list[tuple[str, Sequence[int]]] = []
-    for text in texts:
-        if mode == "published":
-            plain.append((text, range(len(text))))
-        else:
-            plain.append(plain_text(text))
+    # for each text, the text to parse and the positions of its characters in the text as given
+    texts_to_parse = [_text_to_parse(text, mode) for text in texts]
     with PARSE_LOCK:
-        warn_of_foreign((text for text, _ in plain), language)
-    # the numbers of the texts with the same text to parse, because equal texts are parsed once
-    numbers_of: dict[str, list[int]] = defaultdict(list)
-    for number, (text, _) in enumerate(plain):
-        numbers_of[parseable_text(text, language.max_length)].append(number)
+        warn_of_foreign((text for text, _ in texts_to_parse), language)
+    # equal texts are parsed once: the indices in `texts` of the texts with the same readable text
+    indices_of: dict[str, list[int]] = defaultdict(list)
+    for index, (text, _) in enumerate(texts_to_parse):
+        indices_of[parseable_text(text, language.max_length)].append(index)
     # a text on which the pipeline fails keeps its empty graph
     both: list[tuple[SceneGraph, SceneGraph | None]] = [(SceneGraph(), None) for _ in texts]
-    for batch in minibatch(numbers_of, BATCH_SIZE):
+    for batch in minibatch(indices_of, BATCH_SIZE):
         # Outside a memory zone spaCy keeps every new word for ever. No Doc may be used after the
         # zone.
         with PARSE_LOCK, language.memory_zone():
             for readable_text, reading in read_docs(batch, language, partial(_readings, coref)):
-                for number in numbers_of[readable_text]:
-                    clusters = reading.clusters
+                for index in indices_of[readable_text]:
                     if text_clusters is not None:
-                        clusters = text_clusters[number]
-                    parsed = (reading.words, reading.sentences, clusters, rules)
-                    if texts[number] in supporting:
-                        both[number] = both_graphs(*parsed)
-                    else:
-                        both[number] = graph_of(*parsed, mode == "reference"), None
-                    _move_to_given_text(both[number], *plain[number])
+                        reading = replace(reading, clusters=text_clusters[index])
+                    is_supporting = texts[index] in supporting
+                    both[index] = _graphs_of_reading(reading, rules, mode, is_supporting)
+                    text, origin = texts_to_parse[index]
+                    _move_to_given_text(both[index], text, origin)
     return both
+
+
+def _text_to_parse(text: str, mode: Mode) -> tuple[str, Sequence[int]]:
+    """Returns the text that is parsed, and for each of its characters the position in the text as
+    given. In mode "published" this is the text as given, in other modes its plain text.
+    """
+    if mode == "published":
+        return text, range(len(text))
+    return plain_text(text)
+
+
+def _graphs_of_reading(
+    reading: _Reading, rules: Rules, mode: Mode, is_supporting: bool
+) -> tuple[SceneGraph, SceneGraph | None]:
+    """Returns the two graphs of `describe_both` for one parsed text.
+
+    is_supporting: whether the text serves as a reference, so that it may need a second graph.
+    """
+    parsed = (reading.words, reading.sentences, reading.clusters, rules)
+    if is_supporting:
+        return both_graphs(*parsed)
+    return graph_of(*parsed, alternatives=mode == "reference"), None
 
 
 def _readings(coref: str | Resolver, docs: Sequence[Doc]) -> list[_Reading]:

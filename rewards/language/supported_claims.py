@@ -27,7 +27,8 @@ def without_unmet_needs(graph: SceneGraph, reference_words: Set[str]) -> SceneGr
     """Returns the graph without the words that have an unmet need.
 
     A need is a set of words. The references meet the need if they have at least one of its words.
-    In "They removed a red circle", the word "circle" needs "removed": no circle may be there.
+    The text "They removed a red circle" does not claim that a circle is there. So the word "circle"
+    has the need {"remov"}, the base form: only a reference with "removed" supports this circle.
 
     `graph.hanging` has the words with needs, each with all of its needs. In the returned graph,
     `hanging` has only the removed words.
@@ -40,33 +41,42 @@ def without_unmet_needs(graph: SceneGraph, reference_words: Set[str]) -> SceneGr
     for span, needs in graph.hanging:
         if any(reference_words.isdisjoint(need) for need in needs):
             removed.append((span, needs))
-    removed_spans = {span for span, _ in removed}
+    return _without_spans(replace(graph, hanging=removed), {span for span, _ in removed})
 
-    def stays(text_spans: Sequence[CharacterSpan]) -> bool:
-        """Whether an entity, attribute or relation with these words stays. Only one whose words are
-        all removed does not stay, so one without words stays.
-        """
-        if not text_spans:
-            return True
-        return any(span not in removed_spans for span in text_spans)
 
-    # entities with the attributes that stay
-    new_numbers: dict[int, int] = {}  # from the old number of each entity that stays
+def _without_spans(graph: SceneGraph, removed: Set[CharacterSpan]) -> SceneGraph:
+    """Returns the graph without the entities, attributes and relations all of whose words are
+    removed. A relation also needs both of its entities: without the word "box", the graph of "a
+    circle on a box" has no relation.
+
+    removed: the spans of the removed words.
+    """
+    # each remaining entity gets a new number, which the relations refer to
+    new_numbers: dict[int, int] = {}  # by the old number
     entities: list[Entity] = []
     for number, entity in enumerate(graph.entities):
-        if not stays(entity.text_spans):
+        if _is_removed(entity.text_spans, removed):
             continue
         attributes = []
         for attribute in entity.attributes:
-            if stays(entity.attribute_text_spans.get(attribute, ())):
+            if not _is_removed(entity.attribute_text_spans.get(attribute, ()), removed):
                 attributes.append(attribute)
         new_numbers[number] = len(entities)
         entities.append(replace(entity, attributes=attributes))
-    # a relation stays if both of its entities stay; the numbers of entities may change
     relations = []
     for relation in graph.relations:
         subject = new_numbers.get(relation.subject)
         target = new_numbers.get(relation.object)
-        if subject is not None and target is not None and stays(relation.text_spans):
-            relations.append(replace(relation, subject=subject, object=target))
-    return replace(graph, entities=entities, relations=relations, hanging=removed)
+        if subject is None or target is None or _is_removed(relation.text_spans, removed):
+            continue
+        relations.append(replace(relation, subject=subject, object=target))
+    return replace(graph, entities=entities, relations=relations)
+
+
+def _is_removed(spans: Sequence[CharacterSpan], removed: Set[CharacterSpan]) -> bool:
+    """Whether all words of an entity, attribute or relation are removed. One without words is never
+    removed.
+
+    spans: its words.
+    """
+    return bool(spans) and all(span in removed for span in spans)

@@ -76,11 +76,12 @@ def unasserted_words(
     absent, and the needs of other words.
 
     claims: the result of `claims_of` for the text.
-    alternatives: whether alternatives of an "or" count as asserted. A reference supports each of
-    its alternatives, and also words in a frame.
+    alternatives: True for a text that serves as a reference. A reference supports each alternative
+    of an "or" and each word with another need. So only denied words and questions are left out, and
+    `hanging` is empty.
     """
     denies, needs = claims
-    # needs that no reference can satisfy
+    # a word with one of these needs is left out
     unmet = {DENIED_NEED, QUESTION_NEED}
     if not alternatives:
         unmet |= {UNMET_NEED, ALTERNATIVES_NEED}

@@ -18,7 +18,8 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 def without_answer(text: str) -> Iterator[Piece]:
-    """Yields the pieces of the text, with the tagged answers beside a tagged description dropped.
+    """Yields the pieces of the text, in which tagged answers are dropped if the text has a tagged
+    description. "<caption>A heron.</caption><answer>heron</answer>" loses its answer.
 
     An answer within a description is kept. A text without a description is kept whole.
     """

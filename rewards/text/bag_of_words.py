@@ -31,7 +31,8 @@ def bag_f1(text: str, references: Sequence[str]) -> float:
 
 
 def best_f1(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Returns the highest F1 of the words with any single reference, in [0, 1].
+    """Returns the highest F1 of the words with any single reference, in [0, 1]: 2/3 for the words
+    ["red", "circle"] and the reference ["circle"].
 
     words: the words of the text. references: the words of each reference. A word that occurs twice
     counts twice. The F1 is 0 if the text has no words or the row has no references.

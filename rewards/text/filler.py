@@ -12,8 +12,8 @@ The function words are English.
 """
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -115,7 +115,6 @@ def find_filler(
     """
     if not text:
         return Filler()
-    # split the text into words
     matches = list(FILLER_WORD.finditer(text))
     places = [match.span() for match in matches]
     words = [match.group().casefold() for match in matches]
@@ -123,8 +122,7 @@ def find_filler(
     stating_nothing = _numbers_past_run(are_function_words, FUNCTION_WORD_RUN)
     if stated is not None:
         stating_nothing += _unstated_words(text, places, stated)
-    # The words of each kind, by their numbers in the text. A word of several kinds gets the first
-    # kind of this dict.
+    # the words of each kind, by their numbers in the text
     numbers_by_kind = {
         "a phrase over and over": [*_looping_words(words), *_words_of_few_kinds(words)],
         "words just said": _words_just_said(text, places, words, beside_text),
@@ -133,33 +131,53 @@ def find_filler(
         "no words": _words_of_no_language(words, beside_text),
         "an unfinished end": _unfinished_word(text, places, words) if ends else [],
     }
-    quote = SHORT_QUOTATION.search(text)
-    why: dict[int, str] = {}  # by number of the word
-    for reason, numbers in numbers_by_kind.items():
-        for number in numbers:
-            start, _ = places[number]
-            # a street sign may read "stop stop stop"
-            is_quoted = quote is not None and quote.start() < start < quote.end()
-            if not is_quoted:
-                why.setdefault(number, reason)
-    # the places of the words that are filler, and of long runs of signs
-    pieces = []
-    for number, reason in why.items():
-        start, end = places[number]
-        pieces.append((start, end, reason))
-    for signs in NO_WORDS.finditer(text):
-        is_long = len(signs[0]) > MOST_SIGNS
-        if is_long and not TABLE_LINE.fullmatch(signs[0]):
-            start = signs.start() + MOST_SIGNS
-            pieces.append((start, signs.end(), "signs and white space"))
+    pieces = _pieces_of_words(text, places, numbers_by_kind) + _pieces_of_signs(text)
     joined = _joined_neighbours(text, sorted(pieces))
     length = sum(end - start for start, end, _ in joined)
     return Filler(length / len(text), tuple(joined))
 
 
+def _pieces_of_words(
+    text: str, places: Sequence[tuple[int, int]], numbers_by_kind: Mapping[str, Iterable[int]]
+) -> list[tuple[int, int, str]]:
+    """Returns the (start, end, kind) of each word that is filler: (8, 13, "words just said") for
+    the second "large" of "A large large square." Words within a short quotation are left out,
+    because a street sign may read "stop stop stop".
+
+    places: the characters [start, end) of each word of the text.
+    numbers_by_kind: the numbers of the words of each kind. A word of several kinds gets the first.
+    """
+    quote = SHORT_QUOTATION.search(text)
+    kinds: dict[int, str] = {}  # by number of the word
+    for kind, numbers in numbers_by_kind.items():
+        for number in numbers:
+            kinds.setdefault(number, kind)
+    pieces = []
+    for number, kind in kinds.items():
+        start, end = places[number]
+        is_quoted = quote is not None and quote.start() < start < quote.end()
+        if not is_quoted:
+            pieces.append((start, end, kind))
+    return pieces
+
+
+def _pieces_of_signs(text: str) -> list[tuple[int, int, str]]:
+    """Returns the (start, end, kind) of the signs and white space that are filler. In a run without
+    letters and digits, such as "!!!!!!!!!!!!", these are the characters after the first MOST_SIGNS.
+    The line below the head of a Markdown table may be longer.
+    """
+    pieces = []
+    for signs in NO_WORDS.finditer(text):
+        is_long = len(signs[0]) > MOST_SIGNS
+        if is_long and not TABLE_LINE.fullmatch(signs[0]):
+            start = signs.start() + MOST_SIGNS
+            pieces.append((start, signs.end(), "signs and white space"))
+    return pieces
+
+
 def _words_of_few_kinds(words: Sequence[str]) -> list[int]:
-    """Returns the numbers of the words before which the text says the same few words again and
-    again: of the last WINDOW_WORDS words, at most FEW_WORDS are different.
+    """Returns the numbers of the words at the end of WINDOW_WORDS words of which at most FEW_WORDS
+    are different: of "dog cat dog cat ..." the words from the sixteenth on.
     """
     numbers = []
     for last in range(WINDOW_WORDS - 1, len(words)):
@@ -190,13 +208,12 @@ def is_degenerate(sample: Sample) -> bool:
 
 
 def _looping_words(words: Sequence[str]) -> list[int]:
-    """Returns the numbers of the words that repeat earlier words over and over: "dog dog dog" after
-    the first word of "dog dog dog dog".
+    """Returns the numbers of the words that repeat earlier words over and over: [1, 2, 3] for "dog
+    dog dog dog".
 
-    A run is a row of words of which each equals the word `distance` words earlier. The first time
-    of a repeated phrase is not part of the run. All words of a run are filler if the run is long
-    enough: a single word must occur four times, and a phrase must begin a fourth time. The run of a
-    phrase must have at least LOOP_WORDS words. A run of COPIED_WORDS words is always long enough.
+    A run is a row of words of which each equals the word `distance` words earlier. In "so and so
+    and so and so and" the distance is 2, and the run is all words after the first "so and". A run
+    is filler, with all its words, from the length on that `_shortest_loop` returns.
     """
     repeated: list[int] = []
     last: dict[tuple[str, str, str], int] = {}  # number of the last word of each earlier triple
@@ -207,26 +224,37 @@ def _looping_words(words: Sequence[str]) -> list[int]:
     for number, triple in enumerate(triples, start=2):
         before = last.get(triple)
         last[triple] = number
-        # go on with the run, or begin a run of three words, or end the run
         if run and words[number - distance] == words[number]:
-            run += 1
+            run += 1  # the run goes on
         elif before is not None:
-            run = 3
+            run = 3  # a run begins with the three words of the triple
             distance = number - before
         else:
             run = 0
-            continue
-        # the run holds the second and the third copy (2 x distance words) and one word of the
-        # fourth copy
-        enough = min(max(2 * distance + 1, LOOP_WORDS), COPIED_WORDS)
-        if distance == 1:
-            enough = 3
-        # the earlier words of the run are filler, too
-        if run == enough:
-            repeated += range(number - run + 1, number)
-        if run >= enough:
+        shortest = _shortest_loop(distance)
+        if run == shortest:
+            # with this word the run is long enough, so that its earlier words are filler too
+            first_of_run = number - run + 1
+            repeated += range(first_of_run, number + 1)
+        elif run > shortest:
             repeated.append(number)
     return repeated
+
+
+def _shortest_loop(distance: int) -> int:
+    """Returns the length of the shortest run that is filler, in words (`_looping_words`).
+
+    The run is the words after the first time of the phrase. A single word must occur four times. A
+    phrase must begin a fourth time, and its run must have at least LOOP_WORDS words. A run of
+    COPIED_WORDS words is always long enough.
+
+    distance: the number of words of the repeated phrase: 2 for "so and so and so and so and".
+    """
+    if distance == 1:
+        return 3  # "dog dog dog" after the first "dog"
+    second_and_third_time = 2 * distance
+    with_begin_of_fourth = second_and_third_time + 1
+    return min(max(with_begin_of_fourth, LOOP_WORDS), COPIED_WORDS)
 
 
 def _words_just_said(
@@ -242,10 +270,36 @@ def _words_just_said(
     A phrase is no filler either if a new sentence begins with the phrase and continues ("The bus is
     red. The bus stands still."). People hardly write copies that are filler:
     docs/evidence/filler.md.
+
+    beside_text: the prompt, references and question as one text.
     """
     gap_signs = _gap_signs(text, places)
     doubled_words = _doubled_words(beside_text)
     repeated: list[int] = []
+    for start, length in _copies(words):
+        before = gap_signs[start]
+        behind = gap_signs[start + length]
+        if length == 1:
+            word = words[start]
+            first_letter = text[places[start][0]]
+            is_proper_name = first_letter.isupper() and word not in beside_text  # "Duran Duran"
+            may_double = is_proper_name or word in doubled_words or word.isdigit()
+            is_filler = before in (" ", ",") and not may_double
+        else:
+            copy = words[start : start + length]
+            adds_nothing = _copy_adds_nothing(copy, before, behind)
+            is_filler = adds_nothing and not _is_chain(words, start, length)
+        if is_filler:
+            repeated += range(start, start + length)
+    return repeated
+
+
+def _copies(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yields (start, length) of each phrase that is a copy of the words right before it: (3, 3) for
+    the second "in the corner" of "in the corner in the corner". Both numbers count words.
+
+    Phrases of function words alone, such as "that" of "that that", are left out.
+    """
     for start in range(1, len(words)):
         longest = min(PHRASE_WORDS, start, len(words) - start)
         for length in range(1, longest + 1):
@@ -253,22 +307,9 @@ def _words_just_said(
             if words[start - 1] != words[start + length - 1]:
                 continue
             copy = words[start : start + length]
-            if words[start - length : start] != copy or FUNCTION_WORDS.issuperset(copy):
-                continue
-            before = gap_signs[start]
-            behind = gap_signs[start + length]
-            if length == 1:
-                (word,) = copy
-                first_letter = text[places[start][0]]
-                is_name = first_letter.isupper() and word not in beside_text
-                may_double = is_name or word in doubled_words or word.isdigit()
-                is_filler = before in (" ", ",") and not may_double
-            else:
-                is_filler = _copy_adds_nothing(copy, before, behind)
-                is_filler = is_filler and not _is_chain(words, start, length)
-            if is_filler:
-                repeated += range(start, start + length)
-    return repeated
+            is_copy = words[start - length : start] == copy
+            if is_copy and not FUNCTION_WORDS.issuperset(copy):
+                yield start, length
 
 
 def _copy_adds_nothing(copy: Sequence[str], before: str, behind: str) -> bool:
@@ -280,9 +321,15 @@ def _copy_adds_nothing(copy: Sequence[str], before: str, behind: str) -> bool:
     # "a circle, a circle" may name two circles
     if not FURTHER_WORDS.isdisjoint(copy):
         return False
-    # the copy ends its clause; in "on the table. On the table, there is a cat." the copy goes on
-    ends_clause = behind == "." or (behind == "," and before == ",")
-    return before == " " or ends_clause
+    # with white space alone between, the copy begins nothing new: "in the corner in the corner"
+    if before == " ":
+        return True
+    # a copy between commas adds nothing: "in the corner, in the corner, a cat"
+    if before == "," and behind == ",":
+        return True
+    # the copy must end its clause; "On the table, there is a cat." goes on after a first "on the
+    # table."
+    return behind == "."
 
 
 def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
@@ -292,12 +339,14 @@ def _is_chain(words: Sequence[str], start: int, length: int) -> bool:
     """
     if length != 2:
         return False
-    # in "row after row after row" the words "row after" at 0 have their copy at 2, and "row" behind
-    first_word = words[start]
-    last_word = words[start - 1]
-    before_phrase = words[start - 3] if start >= 3 else ""
-    behind_copy = words[start + 2] if start + 2 < len(words) else ""
-    return before_phrase == last_word or behind_copy == first_word
+    first_word, last_word = words[start], words[start + 1]
+    phrase_start = start - length
+    copy_end = start + length
+    # "after" before the phrase and its copy: "after [row after] [row after]"
+    continues_before = phrase_start > 0 and words[phrase_start - 1] == last_word
+    # "row" behind the phrase and its copy: "[row after] [row after] row"
+    continues_behind = copy_end < len(words) and words[copy_end] == first_word
+    return continues_before or continues_behind
 
 
 def _gap_signs(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
@@ -391,68 +440,67 @@ def _disordered_words(
 ) -> list[int]:
     """Returns the numbers of the words that are in no order, as in "the is cat and".
 
-    These words are the misused small words, except the first misused word of the text. All words
-    between two slips of grammar count too, if the slips are at most SLIP_DISTANCE words apart.
-    A slip is a misused small word or a misplaced word.
+    A slip is a misused small word or a misplaced word. The misused small words are in no order,
+    except the first of the text. Two slips that are at most SLIP_DISTANCE words apart are in no
+    order, with all words between them.
     """
     misused = _misused_small_words(text, places, words)
-    # each slip as a range of words (first, end), where `end` is the number after the last word
+    # each slip as the numbers [first, end) of its words
     slips = [(number, number + 1) for number in misused]
+    starts_of_words = [start for start, _ in places]
     for start, end in misplaced:
-        # the numbers of the words that begin within these characters
-        first = bisect_right(places, (start, 0))
-        slips.append((first, bisect_left(places, (end, 0))))
+        # the words that begin within the characters [start, end)
+        first = bisect_left(starts_of_words, start)
+        slips.append((first, bisect_left(starts_of_words, end)))
     slips.sort()
     # the first misused word is spared: people make such a mistake once
     disordered = set(misused[1:])
-    for (first, behind), (following, end) in pairwise(slips):
-        if behind <= following <= first + SLIP_DISTANCE:
-            disordered.update(range(first, end))
+    for (first_start, first_end), (second_start, second_end) in pairwise(slips):
+        are_apart = first_end <= second_start
+        if are_apart and second_start - first_start <= SLIP_DISTANCE:
+            disordered.update(range(first_start, second_end))
     return sorted(disordered)
 
 
 def _words_of_no_language(words: Sequence[str], beside_text: str) -> list[int]:
     """Returns the numbers of the words that are neither English nor in `beside_text`.
 
-    Words of more than MOST_LETTERS letters count. Words of another script than Latin count, unless
-    `beside_text` has letters of such a script. A single Greek letter, as in a formula, is spared.
+    A word is foreign if it is too long, or if its script is another than Latin and `beside_text`
+    has Latin letters alone (`_is_foreign`). Every occurrence of a foreign word is returned.
 
-    Words with a letter combination that English does not have, such as "qx", count too. The first
-    two different words of this kind are spared. From the third on, the first occurrence of each
-    word counts.
+    A word is strange if it has a letter combination that English does not have, such as "qx". Only
+    the first occurrence of a strange word is returned, and only from the third strange word on.
     """
     named = set(FILLER_WORD.findall(beside_text.casefold()))
-    latin = not NOT_LATIN.search(beside_text)
+    expects_latin = not NOT_LATIN.search(beside_text)
     # the number of the first occurrence of each word that `beside_text` does not have
     first_numbers: dict[str, int] = {}
     for number, word in enumerate(words):
         if word not in named:
             first_numbers.setdefault(word, number)
-    strange: list[int] = []  # first occurrences of words with letters that English does not join
-    foreign: set[str] = set()  # words that are too long or of another script
+    strange_numbers: list[int] = []
+    foreign_words: set[str] = set()
     for word, number in first_numbers.items():
         if NO_ENGLISH.search(word):
-            strange.append(number)
-        if _is_foreign(word, latin):
-            foreign.add(word)
-    # spare two strange words, and add every occurrence of a foreign word
-    unwordly = sorted(strange)[2:]  # the first two words may be names
-    for number, word in enumerate(words):
-        if word in foreign:
-            unwordly.append(number)
-    return unwordly
+            strange_numbers.append(number)
+        if _is_foreign(word, expects_latin):
+            foreign_words.add(word)
+    foreign_numbers = [number for number, word in enumerate(words) if word in foreign_words]
+    # the first two strange words may be names
+    return sorted(strange_numbers)[2:] + foreign_numbers
 
 
-def _is_foreign(word: str, latin: bool) -> bool:
-    """Whether a word is too long, or of another script than Latin where only Latin is expected.
+def _is_foreign(word: str, expects_latin: bool) -> bool:
+    """Whether a word has more than MOST_LETTERS letters, or is of another script than Latin ("的")
+    where only Latin is expected. A single Greek letter, as in a formula, is not foreign.
 
-    latin: whether prompt, references and question of the row have Latin letters alone.
+    expects_latin: whether prompt, references and question of the row have Latin letters alone.
     """
     if not NOT_LATIN.search(word):
         return len(word) > MOST_LETTERS
     # a single Greek letter is a sign of a formula
     is_sign = len(word) == 1 and "\u0370" <= word <= "\u03ff"
-    return latin and not is_sign
+    return expects_latin and not is_sign
 
 
 def _unfinished_word(
@@ -479,7 +527,8 @@ def _unfinished_word(
 def _joined_neighbours(
     text: str, pieces: Sequence[tuple[int, int, str]]
 ) -> list[tuple[int, int, str]]:
-    """Returns the pieces without overlaps, with neighbours of the same kind joined.
+    """Returns the pieces without overlaps, with neighbours of the same kind joined: the two pieces
+    of "so so" become one.
 
     pieces: sorted (start, end, kind). Neighbours have no word between them.
     """
@@ -508,7 +557,7 @@ def penalise_filler(
     Each piece of filler becomes a span of score 0, whose credit is the cost of the piece. A verdict
     without a score is returned unchanged.
 
-    length: characters of filler / share of filler, usually the number of characters of the text.
+    length: the number of characters of which the filler is a share, usually of the whole text.
     lowest: the parts that shrink with the score, with the lowest value of each part, such as 1 for
     ratings from 1 to 5. If the verdict was penalised for filler before, the two penalties multiply.
     For example, shares of 0.5 and then of 0.2 leave 0.5 x 0.8 = 0.4 of the score.
@@ -516,15 +565,12 @@ def penalise_filler(
     if verdict.status is not Status.OK or verdict.score is None:
         return verdict
     share_left = 1 - filler.share
-    spans = list(verdict.spans)
+    spans = verdict.spans
     if filler.pieces:
-        spans = [replace(span, credit=span.credit * share_left) for span in verdict.spans]
-    # each piece is a new component, numbered after the components of the metric
-    components = [span.component for span in verdict.spans]
-    first = max(components, default=-1) + 1
-    for component, (start, end, reason) in enumerate(filler.pieces, start=first):
-        cost = -verdict.score * (end - start) / length
-        spans.append(Span(start, end, 0.0, cost, FILLER_PART, reason, component))
+        # each piece is a new component, numbered after the components of the metric
+        first = max((span.component for span in verdict.spans), default=-1) + 1
+        kept = [replace(span, credit=span.credit * share_left) for span in verdict.spans]
+        spans = (*kept, *_spans_of_filler(filler, verdict.score, length, first))
     share = filler.share
     # with an earlier penalty, the part "filler" is the share that both penalties remove together
     if FILLER_PART in verdict.parts:
@@ -532,4 +578,18 @@ def penalise_filler(
     parts = shrink_parts(verdict.parts, share_left, lowest)
     parts[FILLER_PART] = share
     score = verdict.score * share_left
-    return replace(verdict, score=score, parts=parts, spans=tuple(spans))
+    return replace(verdict, score=score, parts=parts, spans=spans)
+
+
+def _spans_of_filler(filler: Filler, score: float, length: float, first: int) -> list[Span]:
+    """Returns a span for each piece of filler. Its credit is the cost of the piece: the score times
+    the share of the piece in the text.
+
+    score: the score without the penalty. length: the number of characters of which the filler is a
+    share. first: the number of the first piece's component.
+    """
+    spans = []
+    for component, (start, end, reason) in enumerate(filler.pieces, start=first):
+        cost = -score * (end - start) / length
+        spans.append(Span(start, end, 0.0, cost, FILLER_PART, reason, component))
+    return spans

@@ -50,20 +50,20 @@ class _Container:
         within: the object or list around this container, if any.
         key: the last key before this container, if any.
         texts: the keys of this object whose value is a text.
-        records: the number of keys whose value is a number, a truth value or a place (box).
+        other_values: the number of keys with a number, a truth value or a place (box).
         has_sentence: whether a text of this object is a sentence.
         has_place: whether a key names a place, such as "bbox_2d".
-        fields: for each key, the number of objects of this list with a text under the key.
+        objects_with_text: for each key, how many objects of this list have a text under the key.
     """
 
     opened: str
     within: "_Container | None"
     key: "_JsonToken | None"
     texts: list[str] = field(default_factory=list)
-    records: int = 0
+    other_values: int = 0
     has_sentence: bool = False
     has_place: bool = False
-    fields: Counter[str] = field(default_factory=Counter)
+    objects_with_text: Counter[str] = field(default_factory=Counter)
 
     def names_a_field(self, key: str) -> bool:
         """Returns whether the key of a text only names a field, such as "label".
@@ -75,11 +75,11 @@ class _Container:
         if not _KEY_WORD.fullmatch(key) or DENYING_WORD.search(words):
             return False
         # several objects of the list around this object have the key
-        if self.within and self.within.fields[key] > 1:
+        if self.within and self.within.objects_with_text[key] > 1:
             return True
-        # the key has the object's only text, beside numbers, truth values or a place: "label" of a
-        # box
-        return len(self.texts) == 1 and self.records > 0
+        # the key has the object's only text, and other keys have numbers, truth values or a place:
+        # "label" of a box
+        return len(self.texts) == 1 and self.other_values > 0
 
     def is_about_the_record(self, value: str) -> bool:
         """Returns whether a number or truth value describes the record, not the picture.
@@ -95,27 +95,29 @@ class _Container:
 
 @dataclass(slots=True)
 class _JsonToken:
-    """A token of JSON at the characters [start, end), with its content at [begin, until).
+    """A token of JSON: in `"label": "a heron"` the key "label" and the text "a heron".
 
     Attributes:
-        start, end, begin, until: the offsets of the token and of the content.
+        start, end: the characters [start, end) of the whole token, with its signs.
+        content_start, content_end: the characters of the content, without quotation marks.
         kind: "open", "close", "key", "text", "value" (a number or truth value), or "" for a comma
             or null.
-        content: the text at [begin, until), without quotation marks.
+        content: the characters of the content.
         container: the object or list that contains the token.
         key: the last key before the token.
-        of: the value of a key; None for null and for tokens that are no keys.
+        value_of_key: the value behind this token if the token is a key. None for other tokens, and
+            for a key whose value is null.
     """
 
     start: int
     end: int
-    begin: int
-    until: int
+    content_start: int
+    content_end: int
     kind: str
     content: str
     container: _Container | None
     key: "_JsonToken | None"
-    of: "_JsonToken | None" = None
+    value_of_key: "_JsonToken | None" = None
 
 
 def without_json(text: str) -> Iterator[Piece]:
@@ -132,8 +134,9 @@ def without_json(text: str) -> Iterator[Piece]:
         tokens = _json_tokens(text, start.start())
         yield from _without_syntax(text, tokens)
         at = tokens[-1].end
-        # a line break, so that the text behind the JSON begins a line
-        yield "\n" if at < len(text) else "", at - 1
+        has_text_behind = at < len(text)
+        if has_text_behind:
+            yield "\n", at - 1  # the text behind the JSON begins a line
     yield at, len(text)
 
 
@@ -143,37 +146,20 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
     The tokens end where the JSON ends, or before the first sign that JSON does not allow.
     """
     tokens: list[_JsonToken] = []
-    container: _Container | None = None
-    key: _JsonToken | None = None
+    container: _Container | None = None  # the object or list around the next token
+    key: _JsonToken | None = None  # the last key before the next token
     while (match := _JSON_TOKEN.match(text, at)) and (container or match["open"]):
-        kind, begin, until = _kind_and_place(match)
-        content = text[begin:until]
-        token = _JsonToken(
-            start=match.start(),
-            end=match.end(),
-            begin=begin,
-            until=until,
-            kind=kind,
-            content=content,
-            container=container,
-            key=key,
-        )
+        token = _token_of_match(match, container, key)
         tokens.append(token)
         at = match.end()
-        # remember the last key, and the containers around the next token
-        if kind == "key":
+        if token.kind == "key":
             key = token
-            if container and _PLACE_KEY.match(content):
-                container.has_place = True
-                container.records += 1
-        elif kind in ("text", "value", "open"):
-            # the first value behind a key of the same object is the value of the key
-            if key and container and key.container is container and not key.of:
-                key.of = token
-                _note_value(container, key.content, token)
-            if kind == "open":
-                container = _Container(content, container, key)
-        elif kind == "close":
+            _note_key(token)
+        elif token.kind in ("text", "value", "open"):
+            _note_value(token)
+        if token.kind == "open":
+            container = _Container(token.content, container, key)
+        elif token.kind == "close":
             assert container
             # go back to the outer container, and to the key before the closed container
             key = container.key
@@ -181,6 +167,26 @@ def _json_tokens(text: str, at: int) -> list[_JsonToken]:
             if container is None:
                 break
     return tokens
+
+
+def _token_of_match(
+    match: re.Match[str], container: _Container | None, key: _JsonToken | None
+) -> _JsonToken:
+    """Returns the token of a match of `_JSON_TOKEN`.
+
+    container: the object or list around the token. key: the last key before the token.
+    """
+    kind, content_start, content_end = _kind_and_place(match)
+    return _JsonToken(
+        start=match.start(),
+        end=match.end(),
+        content_start=content_start,
+        content_end=content_end,
+        kind=kind,
+        content=match.string[content_start:content_end],
+        container=container,
+        key=key,
+    )
 
 
 def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
@@ -199,18 +205,36 @@ def _kind_and_place(match: re.Match[str]) -> tuple[str, int, int]:
     return (kind, end, end)
 
 
-def _note_value(container: _Container, key: str, value: _JsonToken) -> None:
-    """Counts a key with its value in the object `container`. The counts say later which keys are
-    read and which are dropped.
+def _note_key(key: _JsonToken) -> None:
+    """Counts a key such as "bbox_2d" in its object: an object with a place keeps no numbers."""
+    if key.container and _PLACE_KEY.match(key.content):
+        key.container.has_place = True
+        key.container.other_values += 1
+
+
+def _note_value(value: _JsonToken) -> None:
+    """Makes a text, number, object or list the value of its key, and counts it in the object around
+    both: `"label": "a heron"` adds "label" to the keys with a text. The counts say later which keys
+    are dropped.
     """
+    key = value.key
+    container = value.container
+    # an entry of a list has no key in its own container
+    if key is None or container is None or key.container is not container:
+        return
+    # only the first value behind a key is its value
+    if key.value_of_key:
+        return
+    key.value_of_key = value
     if value.kind == "text":
-        container.texts.append(key)
+        container.texts.append(key.content)
         if _SENTENCE_LIKE.match(value.content):
             container.has_sentence = True
+        # the list around this object counts how many of its objects have the key
         if container.within:
-            container.within.fields[key] += 1
+            container.within.objects_with_text[key.content] += 1
     elif value.kind == "value":
-        container.records += 1
+        container.other_values += 1
 
 
 def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
@@ -218,6 +242,9 @@ def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
 
     A separator is put between two contents: `{"colour": "red", "animals": ["a heron", "a boat"]}`
     gives "colour: red;\\nanimals: a heron, a boat".
+
+    A Piece is (start, end) for kept characters, (start, end, kind) for dropped ones, and (text,
+    offset) for a text that is put there.
     """
     separator = "\n" if tokens[0].start else ""  # the text to put before the next content
     at = tokens[0].start  # the offset up to which the JSON is yielded
@@ -226,18 +253,19 @@ def _without_syntax(text: str, tokens: Sequence[_JsonToken]) -> Iterator[Piece]:
         dropped_as = BOXES if is_place else JSON
         is_kept = _is_kept(token, is_place)
         if is_kept:
-            yield at, token.begin, dropped_as
-            yield separator, token.begin
-            yield from _with_breaks(text, token.begin, token.until)
+            yield at, token.content_start, dropped_as  # the syntax before the content
+            yield separator, token.content_start
+            yield from _with_breaks(text, token.content_start, token.content_end)
             separator = ""
-            at = token.until
+            at = token.content_end
         # choose the separator before the next content
         if is_kept and token.kind == "key":
-            yield ": ", token.until
+            yield ": ", token.content_end
         elif is_kept:
             separator = _separator_after(token)
         elif token.kind == "close" and separator == ", ":
             separator = ";\n"  # the last value of a list is read
+        # the syntax behind the content, or the whole token if it is not kept
         yield at, token.end, dropped_as
         at = token.end
 
@@ -249,7 +277,8 @@ def _is_of_place(token: _JsonToken) -> bool:
     key = token if token.kind == "key" else token.key
     if key is None or not _PLACE_KEY.match(key.content):
         return False
-    # the sign that closes the object around a box is no part of the box
+    # The last "}" of `{"box": [4, 8, 90, 200]}` follows the key "box", too. This bracket closes the
+    # object that has the key, and is no part of the box.
     closes_object = token.kind == "close" and token.container is key.container
     return not closes_object
 
@@ -289,12 +318,13 @@ def _with_breaks(text: str, start: int, end: int) -> Iterator[Piece]:
 def _is_kept(token: _JsonToken, is_place: bool) -> bool:
     """Returns whether a token is a key, text or value about the picture, which stays in the text.
 
-    `{"label": "a heron", "score": 0.9}` keeps only "a heron": the key "label" only names a field,
-    and the score is about the record.
+    `{"label": "a heron", "score": 0.9}` keeps only "a heron". The key "label" only names a field.
+    The number 0.9 is no count of things in the picture, but describes the record. So "score" is
+    dropped with its number.
 
     is_place: whether the token belongs to a box or another place.
     """
-    has_content = token.kind in ("key", "text", "value") and token.begin < token.until
+    has_content = token.kind in ("key", "text", "value") and token.content_start < token.content_end
     if not has_content:
         return False
     # the numbers of a box are dropped, but "the left one" of "box": "the left one" is kept
@@ -304,10 +334,11 @@ def _is_kept(token: _JsonToken, is_place: bool) -> bool:
     container = token.container
     if container is None or container.opened == "[":
         return True
-    # within an object, the kind of the value decides about the key and the value
-    value = token.of if token.kind == "key" else token
+    # within an object, the value decides about itself and about its key
+    value = token.value_of_key if token.kind == "key" else token
     if value is None:
         return False
+    # a number or truth value stays or goes together with its key
     if value.kind == "value":
         return not container.is_about_the_record(value.content)
     if token.kind == "key" and value.kind == "text":

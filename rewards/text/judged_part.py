@@ -27,7 +27,7 @@ _TAG_NAME = re.compile(r"[^\s<>\"'/\\](?:[^<>\"'/\\\n]*[^\s<>\"'/\\])?")
 
 
 def check_part(part: str | None) -> str | None:
-    """Returns the part unchanged. None means the whole completion.
+    """Returns the part unchanged: "caption", or "/Caption: (.*)/". None means the whole completion.
 
     Raises ValueError if the part is neither a name nor a valid regular expression between slashes.
     """
@@ -83,7 +83,8 @@ def _tag_and_key_patterns(part: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _by_expression(visible: str, part: str) -> tuple[int, int] | None:
-    """Returns the range from the first match of the expression to the last match, or None.
+    """Returns the range from the first match of the expression to the last match, None without a
+    match. "/a (.*)/" in "a dog" has the range (2, 5).
 
     If the expression has groups, the range of the first group counts for each match. visible: the
     text with spaces in place of the characters that a reader is not shown.
@@ -110,12 +111,13 @@ def _compiled_expression(part: str) -> re.Pattern[str]:
 
 
 def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
-    """Returns the range from the first opening tag to the last closing tag, or None.
+    """Returns the range from the first opening tag to the last closing tag, None without a tag:
+    (9, 15) for the tag "caption" in "<caption>A dog.</caption>".
 
     If the last tag is an opening tag, the range reaches to the end of the text.
     """
     tags, _ = _tag_and_key_patterns(part)
-    start = end = -1
+    start = end = -1  # -1 until a tag is found
     is_open = False
     for tag in tags.finditer(visible):
         if not tag["slash"]:
@@ -133,9 +135,11 @@ def _between_tags(visible: str, part: str) -> tuple[int, int] | None:
 
 
 def _values_of_key(visible: str, part: str) -> tuple[int, int] | None:
-    """Returns the range from the first value of this JSON key to the last value, or None."""
+    """Returns the range from the first value of this JSON key to the last value, None without a
+    value: (13, 19) for the key "caption" in `{"caption": "A dog."}`.
+    """
     _, keys = _tag_and_key_patterns(part)
-    start = end = -1
+    start = end = -1  # -1 until a key is found
     for key in keys.finditer(visible):
         if key.start() < end:  # this key is within the value of the last key
             continue

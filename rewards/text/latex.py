@@ -8,6 +8,7 @@ signs gets parentheses: "\frac{x + 1}{2}" is "(x + 1)/2".
 import re
 from collections.abc import Generator, Iterator
 from html.entities import html5
+from typing import NamedTuple
 
 from spanreward.rewards.text.pieces import LATEX, Piece
 
@@ -27,6 +28,7 @@ _FUNCTION_COMMAND = re.compile(  # functions that are printed by their name: "\s
     r"(?:arc)?(?:cos|sin|tan)|(?:cos|sin|tan|cot)h?|csc|sec|exp|l[gn]|log|lim|max|min|inf|sup|gcd"
     r"|arg|dim|ker|b?mod"
 )
+_FRACTION_COMMAND = re.compile(r"d?t?c?frac")  # "\dfrac" is "\frac" in another size
 _ACCENT_COMMANDS = frozenset(("dot", "tilde", "acute", "grave", "breve", "check", "ring"))
 # The names of signs that HTML does not have or calls otherwise. Most signs of mathematics have the
 # same name in LaTeX and in HTML, so `html5` is asked for any other name.
@@ -60,10 +62,10 @@ _LATEX_TOKEN = re.compile(
     | \\{1,2}(?P<environment>(?:begin|end)\{[a-zA-Z]{1,20}\*?\})
     | \\{1,2}[dtc]?frac\s*(?P<above>\d)\s*(?P<below>\d)
     | \\{1,2}(?P<command>[a-zA-Z]+)
-    | \\(?P<opens>[(\[])(?=(?P<math>[^\\]*+(?:\\[^()\[\]][^\\]*+)*+)\\[)\]])
+    | \\(?P<opens>[(\[])(?=(?P<bracketed>[^\\]*+(?:\\[^()\[\]][^\\]*+)*+)\\[)\]])
     | (?P<grouping>(?<=\d)\\,(?=\d{3}(?!\d))) | (?P<thin>\\[,;:])
     | (?<![$\\])(?P<dollars>\$\$?)(?!\$)
-        (?=(?P<formula>(?:[^$\\]|\\.){1,1000}+)(?P=dollars)(?![$\d]))
+        (?=(?P<between_dollars>(?:[^$\\]|\\.){1,1000}+)(?P=dollars)(?![$\d]))
     | (?P<comma>\{,\}) | (?P<sign>\$\$?|[{}]|\\[)\]]) )""",
     re.VERBOSE,
 )
@@ -99,14 +101,29 @@ def without_latex(text: str) -> Iterator[Piece]:
         yield 0, len(text)
 
 
+class _OpenArgument(NamedTuple):
+    """An argument of a command whose closing brace is not read yet.
+
+    closing: the sign that replaces the closing brace, ")" or "".
+    behind: the sign to put behind the argument. The "/" of a fraction is always put. A space is put
+        only if a letter, a digit or another argument follows.
+    """
+
+    closing: str
+    behind: str
+
+
 class _Latex:
-    """Reads a text from its start to its end, and keeps track of open braces and formulas."""
+    """Reads a text from its start to its end, and keeps track of open braces and formulas.
+
+    The methods yield a Piece (start, end) for kept characters, (start, end, LATEX) for dropped
+    ones, and (text, offset) for a text that is put at the offset.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # For each open brace of an argument: the sign that replaces its closing brace, and the sign
-        # to put behind. None for a brace that is kept.
-        self.braces: list[tuple[str, str] | None] = []
+        # the open braces, the last one last: an argument, or None for a brace that is kept
+        self.braces: list[_OpenArgument | None] = []
         self.ends: set[int] = set()  # offsets of the signs that end an open formula
 
     def pieces(self) -> Iterator[Piece]:
@@ -127,8 +144,10 @@ class _Latex:
             elif token["command"]:
                 at = yield from self._read_command(token)
             elif token["script"]:
+                # the token is "^{" or "_{": the sign is kept, and the brace begins an argument
+                brace = at - 1
                 yield start, start + 1
-                at = yield from self._read_argument(at - 1, "", " ")
+                at = yield from self._read_argument(brace, behind=" ")
             elif token["above"]:
                 # "\frac12" has digits in place of arguments
                 yield start, at, LATEX
@@ -153,34 +172,32 @@ class _Latex:
         yield sign, token.start()
 
     def _read_command(self, token: re.Match[str]) -> PiecesAndOffset:
-        """Yields the pieces that replace a command, and returns the offset to read on from."""
-        text = self.text
+        """Yields the pieces that replace a command, and returns the offset to read on from:
+        "\\quad" becomes a space, and "\\pi" becomes "π".
+
+        The brace of a command's argument is dropped with the command, or is replaced.
+        """
         name = token["command"]
         start, end = token.span()
-        group = _GROUP_START.match(text, end)
-        sign = _SIGN_OF_COMMAND.get(name) or html5.get(f"{name};", "")
-        # "\dfrac", "\tfrac" and "\cfrac" are "\frac" in another size
-        plain_name = name.removeprefix("d").removeprefix("t").removeprefix("c")
-        if plain_name == "frac" and group:
+        group = _GROUP_START.match(self.text, end)
+        if _FRACTION_COMMAND.fullmatch(name) and group:
             yield start, end, LATEX
             yield self._space_before_fraction(start), start
-            return (yield from self._read_argument(end, "", "", "/"))
+            return (yield from self._read_argument(end, behind="/"))
         if name == "sqrt":
             return (yield from self._read_root(start, end))
         if _WRAPPING_COMMAND.fullmatch(name) and group:
             yield start, group.end(), LATEX
-            self.braces.append(("", ""))  # the closing brace will be dropped, too
+            self.braces.append(_OpenArgument("", ""))  # the closing brace will be dropped, too
             return group.end()
         if _FUNCTION_COMMAND.fullmatch(name):
             # "\sin{x}" becomes "sin x"
             yield start, token.start("command"), LATEX
             yield token.span("command")
-            if group:
-                end = yield from self._read_argument(end, " ", "")
-            return end
+            return (yield from self._read_argument(end, before=" ")) if group else end
         if _LAYOUT_COMMAND.fullmatch(name):
             # "\left." is an invisible delimiter, so the dot is dropped, too
-            if name in ("left", "right") and text.startswith(".", end):
+            if name in ("left", "right") and self.text.startswith(".", end):
                 end += 1
             yield start, end, LATEX
             return end
@@ -188,17 +205,26 @@ class _Latex:
             yield start, end, LATEX
             yield " ", start
             return end
-        names_sign = len(sign) == 1 and not sign.isspace()
+        return (yield from self._read_sign_command(name, start, end))
+
+    def _read_sign_command(self, name: str, start: int, end: int) -> PiecesAndOffset:
+        """Yields the sign of a command such as "\\pi", and returns the offset to read on from. A
+        command that names no sign is kept.
+
+        start, end: the characters of the command.
+        """
+        sign = _SIGN_OF_COMMAND.get(name) or html5.get(f"{name};", "")
+        has_argument = _GROUP_START.match(self.text, end) is not None
         # "\tilde{n}" is an accent, and "\tilde" alone is a sign
-        is_accent = group is not None and name in _ACCENT_COMMANDS
-        if names_sign and not is_accent:
-            yield start, end, LATEX
-            yield sign, start
-            if group:
-                end = yield from self._read_argument(end, "", " ")
+        is_accent = has_argument and name in _ACCENT_COMMANDS
+        names_sign = len(sign) == 1 and not sign.isspace()
+        if is_accent or not names_sign:
+            yield start, end
             return end
-        # any other command is kept
-        yield start, end
+        yield start, end, LATEX
+        yield sign, start
+        if has_argument:
+            end = yield from self._read_argument(end, behind=" ")
         return end
 
     def _read_root(self, start: int, end: int) -> PiecesAndOffset:
@@ -219,81 +245,79 @@ class _Latex:
         while self.text[end : end + 1] == " ":
             end += 1
         if self.text.startswith("{", end):
-            end = yield from self._read_argument(end, "", " ")
+            end = yield from self._read_argument(end, behind=" ")
         return end
 
-    def _read_argument(
-        self, at: int, before: str, after: str, between: str = ""
-    ) -> PiecesAndOffset:
-        """Yields the start of a command's argument, and returns the offset to read on from.
+    def _read_argument(self, at: int, *, before: str = "", behind: str = "") -> PiecesAndOffset:
+        """Yields the opening brace of a command's argument as dropped, and returns the offset
+        behind the brace. Around an argument of several signs parentheses are put: "\\sqrt{x + 1}"
+        becomes "√(x + 1)".
 
-        at: the offset of the argument's brace. before: put before an argument of a single sign; an
-        argument of several signs gets "(" instead. after: put behind the argument if a letter, a
-        digit or a brace follows. between: put between this argument and the next argument, such as
-        "/" of a fraction.
+        at: the offset of the brace.
+        before: put before an argument of a single sign, such as the space of "sin x".
+        behind: the sign to put behind the argument (`_OpenArgument`), such as "/" of a fraction.
         """
         group = _GROUP_START.match(self.text, at)
         assert group
         is_single = _SINGLE_ARGUMENT.match(self.text, group.end()) is not None
         yield at, group.end(), LATEX
-        # the signs for the closing brace are kept until the brace is closed
-        if is_single:
-            yield before, group.end() - 1
-            self.braces.append(("", between or after))
-        else:
-            yield "(", group.end() - 1
-            self.braces.append((")", between or after))
+        yield before if is_single else "(", group.end() - 1
+        # what replaces the closing brace is kept until the brace is read
+        closing = "" if is_single else ")"
+        self.braces.append(_OpenArgument(closing, behind))
         return group.end()
 
     def _read_end_sign(self, token: re.Match[str]) -> PiecesAndOffset:
-        """Yields the replacement of a brace, or of a sign that may end a formula.
+        """Yields a brace, or a sign that may end a formula, as kept or as dropped. Returns the
+        offset to read on from.
 
-        Returns the offset to read on from. `self.braces` has an entry for each open brace: None for
-        a plain brace, and for the brace of an argument the signs that replace its end.
+        The brace that ends a command's argument is replaced. The sign that ends a formula is
+        dropped. Any other brace or sign is kept.
         """
         start, end = token.span()
-        if token["sign"] == "{":
+        sign = token["sign"]
+        if sign == "{":
             self.braces.append(None)
-            yield start, end
-            return end
-        if token["sign"] == "}":
-            opened = self.braces.pop() if self.braces else None
-            if opened is not None:
-                return (yield from self._end_argument(start, end, *opened))
-        # not a brace: drop the sign that ends a formula
+        elif sign == "}":
+            argument = self.braces.pop() if self.braces else None
+            if argument is not None:
+                return (yield from self._end_argument(start, end, argument))
         elif start in self.ends:
             yield start, end, LATEX
             return end
         yield start, end
         return end
 
-    def _end_argument(self, start: int, end: int, close: str, then: str) -> PiecesAndOffset:
-        """Yields the replacement of an argument's closing brace, and returns the offset to read on.
+    def _end_argument(self, start: int, end: int, argument: _OpenArgument) -> PiecesAndOffset:
+        """Yields the replacement of an argument's closing brace, and returns the offset to read on
+        from: for the first "}" of "\\frac{x + 1}{2}" the signs ")" and "/", and the offset behind
+        the "{".
 
-        start, end: the characters of the brace. close: the sign that replaces the brace, ")" or "".
-        then: the sign to put behind if another argument, a letter or a digit follows.
+        start, end: the characters of the brace.
         """
         yield start, end, LATEX
-        yield close, start
+        yield argument.closing, start
         following = self.text[end : end + 1]
-        if then == "/":
-            # the slash between numerator and denominator
-            yield then, start
+        is_numerator = argument.behind == "/"
+        if is_numerator:
+            yield "/", start
             if _GROUP_START.match(self.text, end):
-                return (yield from self._read_argument(end, "", " "))
-        elif then and following == "{":
-            yield then, start
-            return (yield from self._read_argument(end, "", ""))
-        elif then and following.isalnum():
-            yield then, start
+                return (yield from self._read_argument(end, behind=" "))  # the denominator
+        elif argument.behind and following == "{":
+            yield argument.behind, start
+            return (yield from self._read_argument(end))
+        elif argument.behind and following.isalnum():
+            yield argument.behind, start
         return end
 
     def _read_start_sign(self, token: re.Match[str]) -> Iterator[Piece]:
-        """Drops a sign such as "$" if the sign begins a formula, and keeps the sign otherwise.
-
-        Prices have such signs, too: "from $5 to $7".
+        """Yields a sign that may begin a formula: "$", "$$", "\\(" or "\\[". The sign is dropped if
+        a formula follows. In a price, such as "from $5 to $7", it is kept.
         """
-        group = "math" if token["opens"] else "formula"
+        # the sign alone: `_LATEX_TOKEN` only looks ahead at the text behind the sign
+        start, end = token.span()
+        # the group that has the text between this sign and the sign that ends the formula
+        group = "bracketed" if token["opens"] else "between_dollars"
         content = token[group]
         is_formula = _FORMULA_SIGN.search(content) or not _TWO_LETTERS.search(content)
         # prices have white space before the second "$", and a formula has none at its ends
@@ -301,13 +325,15 @@ class _Latex:
             is_tight = content == content.strip() and "\n" not in content
             is_formula = is_formula and is_tight
         if is_formula or self._is_whole_text(token, token.end(group)):
+            # the sign at this offset ends the formula, and is dropped when it is read
             self.ends.add(token.end(group))
-            yield *token.span(), LATEX
+            yield start, end, LATEX
         else:
-            yield token.span()
+            yield start, end
 
     def _is_whole_text(self, token: re.Match[str], end: int) -> bool:
-        """Whether the formula is the whole text, maybe with a full stop. Then "$II$" is no price.
+        """Whether a formula is the whole text, maybe with a full stop: "$II$". In a longer text the
+        letters of "$II$" count as a word between two prices, as in "from $5 to $7".
 
         token: the sign that opens the formula. end: the offset behind the formula's last character.
         """

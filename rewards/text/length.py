@@ -68,14 +68,7 @@ def penalise_unread(
         return verdict
     share = read / total
     score = verdict.score * share
-    spans = []
-    for span in verdict.spans:
-        if span.start >= read:
-            continue
-        # a span that reaches into the unread text is cut where the unread text begins
-        end = min(span.end, read)
-        credit = span.credit * share
-        spans.append(replace(span, end=end, credit=credit))
+    spans = _spans_of_beginning(verdict, read, share)
     # the unread span is a new component, so that no other words share its credit
     components = [span.component for span in spans]
     unread = Span(
@@ -89,3 +82,14 @@ def penalise_unread(
     )
     parts = shrink_parts(verdict.parts, share, lowest)
     return replace(verdict, score=score, parts=parts, spans=(*spans, unread))
+
+
+def _spans_of_beginning(verdict: Verdict, read: int, share: float) -> list[Span]:
+    """Returns the spans of a verdict within the first `read` characters, with their credits times
+    `share`. A span that reaches into the unread text ends where the unread text begins.
+    """
+    spans = []
+    for span in verdict.spans:
+        if span.start < read:
+            spans.append(replace(span, end=min(span.end, read), credit=span.credit * share))
+    return spans

@@ -36,24 +36,33 @@ class Markers:
         self.content_signs: set[str] = set()  # the different ticks, crosses and arrows
         # for the offset of each number: whether the number counts the items of a list
         self.counts_items: dict[int, bool] = {}
-        last, last_start = 0, -1  # the last number and its offset, -1 before the first number
+        self._last_number: tuple[int, int] | None = None  # the last number and its offset
         for line in _MARKED_LINE.finditer(text):
             marker = line[1]
             self.counts[marker] += 1
             listed = _LIST_NUMBER.fullmatch(marker)
-            if listed is None:
-                if _may_be_content(marker):
-                    self.content_signs.add(marker)
-                continue
-            number = int(listed[1])
+            if listed is not None:
+                self._add_number(int(listed[1]), line)
+            elif _may_be_content(marker):
+                self.content_signs.add(marker)
+
+    def _add_number(self, number: int, line: re.Match[str]) -> None:
+        """Notes whether a number at the start of a line counts the items of a list. In "1. A kite"
+        and "2. A dog" on the next line both numbers do.
+
+        line: a match of `_MARKED_LINE`.
+        """
+        counts_on = False
+        if self._last_number is not None:
+            last, last_start = self._last_number
             # Markdown also numbers the items of a list "1. 1. 1."
-            counts_on = last_start >= 0 and number in (last, last + 1)
+            counts_on = number in (last, last + 1)
             if counts_on:
                 self.counts_items[last_start] = True
-            # "1. A kite" begins a list, "1. 5 m" does not
-            begins_list = number == 1 and not _NUMBER_CONTENT.match(text, line.end())
-            last, last_start = number, line.start(1)
-            self.counts_items[last_start] = counts_on or begins_list
+        # "1. A kite" begins a list, "1. 5 m" does not
+        begins_list = number == 1 and not _NUMBER_CONTENT.match(self.text, line.end())
+        self.counts_items[line.start(1)] = counts_on or begins_list
+        self._last_number = (number, line.start(1))
 
     def is_markup(self, marker: str, start: int) -> bool:
         """Returns whether the marker at the offset `start` is markup, not content.
@@ -77,7 +86,9 @@ class Markers:
 
 
 def _may_be_content(marker: str) -> bool:
-    """Returns whether the marker may be content about its item, as a tick or a cross may be."""
+    """Returns whether the marker may be content about its item: True for a tick, a cross and an
+    arrow, False for a bullet ("\u2022").
+    """
     if marker.isascii():
         return marker.startswith("[")  # "[x]"
     first = marker[0]
@@ -90,8 +101,8 @@ def _may_be_content(marker: str) -> bool:
 def lone_stars(text: str) -> set[int]:
     """Returns the offsets of the runs of stars that are content, not markup: 1 for "A* and **b**".
 
-    These runs are single stars without a partner ("A*"), and stars beside a digit within a word
-    ("2**3").
+    A run of stars is content in three cases: stars beside a digit within a word ("2**3"), a single
+    star without a partner ("A*"), and two stars within a word without a partner ("x**y").
     """
     lone: set[int] = set()
     # the offsets of the runs that have no partner yet, by the number of stars
@@ -106,14 +117,18 @@ def lone_stars(text: str) -> set[int]:
         after = text[end : end + 1]
         size = min(end - start, 3)
         is_within_word = before.isalnum() and after.isalnum()
-        if is_within_word and (before.isdigit() or after.isdigit()):
-            lone.add(start)  # "2**3"
-        elif before and not before.isspace() and opened[size]:
+        is_operator = is_within_word and (before.isdigit() or after.isdigit())  # "2**3"
+        may_close = bool(before) and not before.isspace()
+        may_open = bool(after) and not after.isspace()
+        if is_operator:
+            lone.add(start)
+            continue
+        if may_close and opened[size]:
             lone.discard(opened[size].pop())  # this run closes a pair, and both runs are markup
-        else:
-            if after and not after.isspace():
-                opened[size].append(start)
-            # the run counts as content until its partner is found
-            if size == 1 or (size == 2 and is_within_word):
-                lone.add(start)
+            continue
+        if may_open:
+            opened[size].append(start)
+        # the run counts as content until its partner is found
+        if size == 1 or (size == 2 and is_within_word):
+            lone.add(start)
     return lone

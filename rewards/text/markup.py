@@ -14,6 +14,7 @@ from spanreward.rewards.text.pieces import (
     MARKDOWN,
     PLACE_NAME,
     TOKENS,
+    Dropped,
     Piece,
 )
 
@@ -149,75 +150,125 @@ _TO_SUBSCRIPT = str.maketrans(
     "0123456789+-\u2212",
     "\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089\u208a\u208b\u208b",
 )
+# the bar of a table and the brace of a formula; a line that has only these signs has no content
+_SIGNS_WITHOUT_CONTENT = " }|"
 _REST_OF_LINE = re.compile(r"\s*([^\n]{1,200})")
 
 
 def without_markup(text: str) -> Iterator[Piece]:
-    """Yields the pieces of the text, without markup and without labels that have no content.
+    """Yields the pieces of the text, without markup and without labels that have no content: of
+    "Caption: A **red** kite" the text "A red kite" is kept.
 
     White space on both sides of dropped markup is kept once.
     """
-    at = 0
-    last = "\n"  # the last character that was kept or put
-    dropped = False  # whether characters were dropped since `last`
-    markers = Markers(text)
-    stars = lone_stars(text)
-    while at < len(text):
-        # at the start of a line, drop a bullet, a label or a title
-        line = _LINE_START.match(text, at) if last == "\n" else None
-        if line and _is_markup(line, markers):
-            end = line.end()
-            # keep a title with content, but drop the signs before the title
-            if line["title"] is not None and not _has_no_content(line, "title"):
-                end = line.start("title")
-            if end > at:
-                yield at, end, LABELS if line["label"] or line["title"] else MARKDOWN
-                at = end
-                dropped = True
+    return _MarkupReader(text).pieces()
+
+
+class _MarkupReader:
+    """Reads a text from its start to its end, and yields its pieces without markup.
+
+    Attributes:
+        at: the offset of the first character that is not read yet.
+        last: the last character of the plain text so far.
+        has_dropped: whether characters were dropped after `last`. White space that follows and
+            repeats `last` is then dropped, too.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.last = "\n"
+        self.has_dropped = False
+        self.markers = Markers(text)
+        self.lone_stars = lone_stars(text)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yields the pieces of the whole text, in order."""
+        while self.at < len(self.text):
+            opening = self._markup_of_line()
+            if opening is not None:
+                self.at = opening[1]
+                self.has_dropped = True
+                yield opening
                 continue
-        # find the next token of markup; a token that turns out to be content is kept
-        token = _MARKUP_TOKEN.search(text, at)
-        kind = (token and token.lastgroup) or ""
-        stays = kind in ("line", "blank")
-        if token and kind == "star":
-            stays = token.start() in stars
-        elif kind == "edge":
-            stays = markers.counts["|"] < 2
-        if token is None:
-            end = len(text)
-        elif stays:
-            end = token.end()
-        else:
-            end = token.start()
-        # skip white space that was already before the dropped characters
-        while dropped and at < end and text[at].isspace() and last in ("\n", text[at]):
-            at += 1
-        # keep the text up to the token
-        if at < end:
-            yield at, end
-            last = text[end - 1]
-            dropped = False
-        if token is None:
-            break
-        at = token.end()
-        if stays:
-            continue
-        # drop the token, and put its replacement
-        yield token.start(), at, _TOKEN_KINDS.get(kind, MARKDOWN)
-        dropped = True
-        replacement = ""
+            token = _MARKUP_TOKEN.search(self.text, self.at)
+            if token is None:
+                yield from self._keep_up_to(len(self.text))
+            elif self._is_content(token):
+                yield from self._keep_up_to(token.end())
+            else:
+                yield from self._keep_up_to(token.start())
+                yield from self._replace(token)
+
+    def _markup_of_line(self) -> Dropped | None:
+        """Returns the piece of a bullet, a label or a title sign that is dropped at the start of a
+        line: "- " of "- A kite". None elsewhere.
+        """
+        if self.last != "\n":
+            return None
+        line = _LINE_START.match(self.text, self.at)
+        if line is None or not _is_markup(line, self.markers):
+            return None
+        end = line.end()
+        # keep a title with content, but drop the signs before the title
+        if line["title"] is not None and not _has_no_content(line, "title"):
+            end = line.start("title")
+        if end == self.at:
+            return None
+        is_name = line["label"] or line["title"]
+        return self.at, end, LABELS if is_name else MARKDOWN
+
+    def _is_content(self, token: re.Match[str]) -> bool:
+        """Whether a match of `_MARKUP_TOKEN` is kept: a line break, or a sign that is no markup at
+        its place, such as the star of "A* search".
+        """
+        kind = token.lastgroup
+        if kind == "star":
+            return token.start() in self.lone_stars
+        if kind == "edge":  # a bar at the end of a line; a table has several lines with bars
+            return self.markers.counts["|"] < 2
+        return kind in ("line", "blank")
+
+    def _keep_up_to(self, end: int) -> Iterator[Piece]:
+        """Yields the characters up to the offset `end` as kept. White space behind dropped
+        characters is skipped if it repeats the white space that was kept before them. At the start
+        of a line all white space behind dropped characters is skipped.
+        """
+        text = self.text
+        start = self.at
+        if self.has_dropped:
+            while start < end and text[start].isspace() and self.last in ("\n", text[start]):
+                start += 1
+        self.at = end
+        if start < end:
+            yield start, end
+            self.last = text[end - 1]
+            self.has_dropped = False
+
+    def _replace(self, token: re.Match[str]) -> Iterator[Piece]:
+        """Yields a token of markup as dropped, and then its replacement, if it has one: the sign of
+        an entity such as "&amp;", or the line break of a tag such as "<br>".
+        """
+        kind = token.lastgroup or ""
+        start, self.at = token.span()
+        yield start, self.at, _TOKEN_KINDS.get(kind, MARKDOWN)
         if token["script"] or token["picture"]:
-            yield _script_in_signs(token), token.start()
-            last = token[0][-1]
-            dropped = False
-        elif kind in _TOKEN_REPLACEMENTS:
+            yield _script_in_signs(token), start
+            # as after a kept visible character, so that all white space behind the token is kept
+            self.last = token[0][-1]
+            self.has_dropped = False
+            return
+        # `_keep_up_to` skips white space behind the token that repeats the white space before it
+        self.has_dropped = True
+        replacement = ""
+        if kind in _TOKEN_REPLACEMENTS:
             replacement = _TOKEN_REPLACEMENTS[kind](token[kind])
         elif kind == "tag" and token["block"]:
             replacement = "\n"
         # do not put a second line break in a row
-        if replacement and replacement + last != "\n\n":
-            yield replacement, token.start()
-            last = replacement[-1]
+        if replacement and replacement + self.last != "\n\n":
+            yield replacement, start
+            self.last = replacement[-1]
 
 
 def _script_in_signs(token: re.Match[str]) -> str:
@@ -240,12 +291,16 @@ def _is_markup(line: re.Match[str], markers: Markers) -> bool:
 
     line: a match of `_LINE_START`. True for a title, too: the caller decides about the title.
     """
-    if line["marker"]:
-        after = _REST_OF_LINE.match(line.string, line.end())
-        if after is None or not _ANY_TAG.sub("", after[1]).strip(" }|"):
-            return line["marker"].strip().isascii()  # an emoji alone on a line is content
-        return markers.is_markup(line["marker"], line.start("marker"))
-    return line["label"] is None or _has_no_content(line, "label")
+    marker = line["marker"]
+    if marker is None:
+        return line["label"] is None or _has_no_content(line, "label")
+    after = _REST_OF_LINE.match(line.string, line.end())
+    has_content = after is not None and _ANY_TAG.sub("", after[1]).strip(_SIGNS_WITHOUT_CONTENT)
+    if has_content:
+        return markers.is_markup(marker, line.start("marker"))
+    # without content behind the marker, a bullet is markup, and an emoji is the line's content
+    is_emoji = not marker.strip().isascii()
+    return not is_emoji
 
 
 def _has_no_content(line: re.Match[str], group: str) -> bool:
@@ -256,15 +311,20 @@ def _has_no_content(line: re.Match[str], group: str) -> bool:
 
     line: a match of `_LINE_START`. group: "label" or "title".
     """
-    name = line[group].lower()
     after = _REST_OF_LINE.match(line.string, line.end())
-    if after is None or DENYING_WORD.search(name) or not _ANY_TAG.sub("", after[1]).strip():
+    # a label before nothing is the content of its line
+    if after is None or not _ANY_TAG.sub("", after[1]).strip():
+        return False
+    name = line[group].lower()
+    if DENYING_WORD.search(name):
         return False
     words = _LABEL_WORD.findall(name)
-    # numbers alone are idle before a colon and words; "5 - 3" and "1: 4" are content
+    # numbers alone have no content before a colon and words ("Step 2: a kite" too, but not "5 - 3"
+    # and "1: 4")
     if all(map(_COUNTING_WORD.fullmatch, words)):
-        sign = line[0].rstrip("*_")[-1]
-        return sign in ":\uff1a" and not after[1][0].isdigit()
+        sign_behind_label = line[0].rstrip("*_")[-1]
+        is_before_number = after[1][0].isdigit()
+        return sign_behind_label in ":\uff1a" and not is_before_number
     # other words must name a part of a description or occur in the line, with or without a plural
     # "s": "Colours: red and blue colours"
     following_words = _LABEL_WORD.findall(after[1].lower())

@@ -112,32 +112,51 @@ def no_answers(
     failure. Pass False for completions of the user's own model: a policy may repeat itself without
     any failure.
     """
-    rows_of: dict[str, array[int]] = {}  # for each kind of failure, the numbers of its rows
-    texts = _Texts()
-    # first, failures by the form of the text; other texts are counted
-    for number, sample in enumerate(samples):
-        why = failure_in(sample.completion)
-        if not why and is_missing(sample):
-            why = "what a table holds in place of no value"
-        if why and not is_expected(sample):
-            # the kind joins texts that differ only in a time or in the number of a request
-            rows_of.setdefault(why, array("Q")).append(number)
-        elif sample.completion.strip():
-            texts.add(number, sample.completion)
+    rows_of, texts = _failures_by_form(samples)
     groups = list(rows_of.items())
-    # second, failures by repetition
     if repeated:
-        for numbers, rows in texts.repeated():
-            # a View reads a sample when it is needed, so that no copies of samples are kept
-            of_text = View(samples, numbers, lambda sample: sample)
-            if is_repeated(of_text, samples, rows):
-                groups.append((f"one text for {len(numbers)} rows that differ", numbers))
+        groups += _failures_by_repetition(samples, texts)
     no_answer_texts = []
     for why, numbers in groups:
         names = tuple(ids[number] for number in numbers)
         text = samples[numbers[0]].completion
         no_answer_texts.append(NoAnswer(text, why, names))
     return sorted(no_answer_texts, key=lambda no_answer: -len(no_answer.rows))
+
+
+def _failures_by_form(samples: Sequence[Sample]) -> tuple[dict[str, "array[int]"], "_Texts"]:
+    """Returns the failures that the form of a text shows, such as "Error code: 429", and the texts
+    of all other rows.
+
+    The failures are a dict from the kind of failure to the numbers of its rows. A kind joins texts
+    that differ only in a time or in the number of a request.
+    """
+    rows_of: dict[str, array[int]] = {}
+    texts = _Texts()
+    for number, sample in enumerate(samples):
+        why = failure_in(sample.completion)
+        if not why and is_missing(sample):
+            why = "what a table holds in place of no value"
+        if why and not is_expected(sample):
+            rows_of.setdefault(why, array("Q")).append(number)
+        elif sample.completion.strip():
+            texts.add(number, sample.completion)
+    return rows_of, texts
+
+
+def _failures_by_repetition(
+    samples: Sequence[Sample], texts: "_Texts"
+) -> Iterator[tuple[str, "array[int]"]]:
+    """Yields the kind of failure and the numbers of the rows for each text that too many different
+    rows have.
+
+    texts: the texts of the samples that may be repeated.
+    """
+    for numbers, rows_of_other in texts.repeated():
+        # a View reads a sample when it is needed, so that no copies of samples are kept
+        of_text = View(samples, numbers, lambda sample: sample)
+        if is_repeated(of_text, samples, rows_of_other):
+            yield f"one text for {len(numbers)} rows that differ", numbers
 
 
 class _Texts:
@@ -162,29 +181,29 @@ class _Texts:
         numbers: the numbers of the rows with the text. rows_of_other: the number of rows of the
         most frequent other text that is long, at least 1. `is_repeated` compares the two.
         """
-        # sort the rows by text: the rows of one text are neighbours in `by_text`
+        # the indices of the rows, sorted so that the rows of one text are neighbours
         marks = as_numbers(self._marks)
         by_text = np.argsort(marks, kind="stable")
-        # for each text, where its rows start in `by_text`, and how many rows it has
+        # for each different text, where its rows start in `by_text`, and how many rows it has
         _, starts, counts = np.unique(
             marks[by_text],
             return_index=True,
             return_counts=True,
         )
+        # for each different text, the index of its first row, and whether the text is long
         first_rows = by_text[starts]
         is_long_text = np.frombuffer(self._long, dtype=bool)[first_rows]
-        # the numbers of rows of the two most frequent long texts, the greatest last; before them a
-        # 1, which counts if there are fewer than two long texts
-        long_counts = np.sort(counts[is_long_text])
-        most_rows = [1, *long_counts[-2:].tolist()]
+        # how many rows the two most frequent long texts have; 1 for a long text that is not there
+        counts_of_long = sorted([1, 1, *counts[is_long_text].tolist()])
+        most, second_most = counts_of_long[-1], counts_of_long[-2]
+        # text: the number of a different text
         for text in np.argsort(first_rows).tolist():
             count = int(counts[text])
             if count < LEAST_ROWS:
                 continue
-            rows_of_other = most_rows[-1]
             # for the most frequent long text, the most frequent other text is the second
-            if is_long_text[text] and count == most_rows[-1]:
-                rows_of_other = most_rows[-2]
+            is_most_frequent = is_long_text[text] and count == most
+            rows_of_other = second_most if is_most_frequent else most
             start = starts[text]
             places = np.sort(by_text[start : start + count])
             numbers = as_numbers(self._numbers)[places]
@@ -221,11 +240,7 @@ def failure_in(text: str) -> str:
     if _TRACEBACK.search(head):
         return "what a program prints as it stops"
     if _HTML_PAGE.match(head):
-        # a page may be an answer, so its titles must name a failure
-        titles = " ".join(_HTML_TITLE.findall(head))
-        forms = (_STATUS_LINE, _NAMED_EXCEPTION, _SPOKEN_ERROR, _LONE_PHRASE)
-        failed = any(form.search(titles) for form in forms)
-        return "an HTML page of an error" if failed else ""
+        return "an HTML page of an error" if _is_error_page(head) else ""
     if is_error_object(text):
         return "an object with the key error"
     named = _NAMED_EXCEPTION.match(head) or _SPOKEN_ERROR.match(head)
@@ -243,8 +258,17 @@ def failure_in(text: str) -> str:
     return ""
 
 
+def _is_error_page(page: str) -> bool:
+    """Whether a title of an HTML page names a failure: "<title>502 Bad Gateway</title>"."""
+    titles = " ".join(_HTML_TITLE.findall(page))
+    forms = (_STATUS_LINE, _NAMED_EXCEPTION, _SPOKEN_ERROR, _LONE_PHRASE)
+    return any(form.search(titles) for form in forms)
+
+
 def is_error_object(text: str) -> bool:
-    """Whether the text is a JSON object that reports an error. The object may be cut off."""
+    """Whether the text is a JSON object that reports an error, such as `{"error": "overloaded"}`.
+    The object may be cut off.
+    """
     # remove a code fence around the object; a text that begins with a brace needs no copy
     if text[:1].isspace() or text[:1] not in "{[":
         text = text.strip()
@@ -281,7 +305,8 @@ def is_missing(sample: Sample) -> bool:
 
 
 def is_expected(sample: Sample) -> bool:
-    """Whether the row itself expects the completion, so that the completion is no failure.
+    """Whether the row itself expects the completion, so that the completion is no failure: the
+    completion "404 Not Found" of a row with the reference "404 Not Found".
 
     An expected completion shares at least half of its content words with one reference, answer or
     context of the row. A completion that occurs word for word in the question, as an option does,
@@ -292,35 +317,28 @@ def is_expected(sample: Sample) -> bool:
         shared_words = words & content_of_text(text)
         if words and 2 * len(shared_words) >= len(words):
             return True
-    question = sample.question or ""
     answer = spaced_words(sample.completion)
-    question_words = spaced_words(question)
-    # an answer without words is two spaces, and must not count as part of the question
-    if not 2 < len(answer) < len(question_words):
-        return False
-    return answer in question_words
+    question = spaced_words(sample.question or "")
+    # a completion that repeats the whole question, or that has no words, is no option
+    return bool(answer.strip()) and answer in question and answer != question
 
 
 def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_other: int) -> bool:
-    """Whether one text is the completion of too many different rows to be a real answer.
+    """Whether one text, such as "Failed to answer", is the completion of too many different rows to
+    be a real answer.
 
     of_text: the samples with this text. samples: all samples. rows_of_other: the number of rows of
     the most frequent other text that is long.
     """
-    # too few different rows
     text = of_text[0].completion
-    contents = mark_numbers(
+    # rows with the same question and expected texts count as one row; hashes take less memory
+    hashes_of_rows = mark_numbers(
         repr(identifying_content(number, sample)) for number, sample in enumerate(of_text)
     )
-    different = len(np.unique(contents))
-    if different < LEAST_ROWS:
+    different_rows = len(np.unique(hashes_of_rows))
+    if different_rows < LEAST_ROWS:
         return False
-    has_references = any(any(expected_texts(sample)) for sample in of_text)
-    # the text must have a large share of the rows, or far more rows than any other text
-    share = SHARE_OF_ROWS if has_references else BLIND_SHARE
-    is_frequent = len(of_text) >= OUTSTANDING_FACTOR * rows_of_other
-    is_outstanding = has_references and is_long(text) and is_frequent
-    if different < share * len(samples) and not is_outstanding:
+    if not _is_frequent(of_text, different_rows, len(samples), rows_of_other):
         return False
     # a text that half of its rows expect is an answer
     if 2 * sum(map(is_expected, of_text)) >= len(of_text):
@@ -330,10 +348,27 @@ def is_repeated(of_text: Sequence[Sample], samples: Sequence[Sample], rows_of_ot
     # a short text may be a real answer of many rows, such as "yes"
     if len(of_text) > ONLY_ANSWER_SHARE * len(samples):
         return False
-    may_be_value = text.strip() not in NO_VALUE
-    if may_be_value and all(map(is_short_answer, of_text)):
+    names_a_value = text.strip() not in NO_VALUE
+    if names_a_value and all(map(is_short_answer, of_text)):
         return False
     return not is_said(text, samples)
+
+
+def _is_frequent(
+    of_text: Sequence[Sample], different_rows: int, count: int, rows_of_other: int
+) -> bool:
+    """Whether a text has a large share of all rows, or far more rows than any other text.
+
+    of_text: the samples with this text. different_rows: the number of different rows among these
+    samples (`identifying_content`). count: the number of all samples. rows_of_other: the number of
+    rows of the most frequent other text that is long.
+    """
+    has_references = any(any(expected_texts(sample)) for sample in of_text)
+    share = SHARE_OF_ROWS if has_references else BLIND_SHARE
+    if different_rows >= share * count:
+        return True
+    has_far_more_rows = len(of_text) >= OUTSTANDING_FACTOR * rows_of_other
+    return has_references and is_long(of_text[0].completion) and has_far_more_rows
 
 
 def is_long(text: str) -> bool:

@@ -46,43 +46,74 @@ def find_padding(text: str, unread: Sequence[tuple[int, int, str]]) -> Filler:
     text: the completion as written. unread: the (start, end, kind) of the characters that are not
     read (`Reading.unread`).
     """
+    finder = _PaddingFinder(text)
     pieces: list[tuple[int, int, str]] = []
-    empty_tags = 0
     for start, end in _places_of_markup(text, unread):
-        counts: Counter[str] = Counter()  # how often each mark occurs in this place
-        length = 0  # characters of the marks so far
-        opened = ""  # the last mark if it is an opening tag, else ""
-        for mark in _REPEATED_MARK.finditer(text, start, end):
-            # count the mark
-            name = _name_of(mark[0])
-            counts[name] += 1
-            length += len(mark[0])
-            # from the fourth empty tag ("<b></b>") on, the closing tag counts as too many marks
-            if opened and name == f"</{opened[1:]}":
-                empty_tags += 1
-                if empty_tags > EMPTY_TAGS:
-                    counts[name] += SAME_MARKS
-            is_opening = name.startswith("<") and not name.startswith("</")
-            opened = name if is_opening else ""
-            # too many marks are padding whole; otherwise a long run of one sign is padding
-            following = text[mark.end() : mark.end() + 1]
-            is_line = mark["line"] is not None and following in ("", "\n")
-            if counts[name] > SAME_MARKS or length > MOST_MARKUP_CHARACTERS:
-                pieces.append((mark.start(), mark.end(), PADDING_NOTE))
-            elif not is_line:
-                for run in _REPEATED_SIGN.finditer(text, mark.start(), mark.end()):
-                    few = run.start() + IN_A_ROW * len(run[1])
-                    pieces.append((few, run.end(), PADDING_NOTE))
+        pieces += finder.padding_of_place(start, end)
     joined = _joined_pieces(text, pieces)
     characters = sum(end - start for start, end, _ in joined)
     return Filler(characters / max(len(text), 1), tuple(joined))
+
+
+class _PaddingFinder:
+    """Finds the padding of a text, place by place.
+
+    Attributes:
+        empty_tags: the number of empty tags ("<b></b>") of the text so far.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.empty_tags = 0
+
+    def padding_of_place(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        """Yields the padding among the characters [start, end), which are one place of markup. Of
+        "<br><br><br><br>" the fourth tag is padding.
+        """
+        # marks are counted by name: the tags <b> and </b> have the names "<b" and "</b"
+        counts: Counter[str] = Counter()  # how often each name occurs in this place
+        excess_names: set[str] = set()  # names whose further marks in this place are padding
+        length = 0  # characters of the marks so far
+        opened = ""  # the name of the last mark if it is an opening tag, else ""
+        for mark in _REPEATED_MARK.finditer(self.text, start, end):
+            name = _name_of(mark[0])
+            counts[name] += 1
+            length += len(mark[0])
+            is_closed_at_once = opened and name == opened.replace("<", "</", 1)
+            if is_closed_at_once:
+                self.empty_tags += 1
+                # from the fourth empty tag of the text on
+                if self.empty_tags > EMPTY_TAGS:
+                    excess_names.add(name)
+            is_opening = name.startswith("<") and not name.startswith("</")
+            opened = name if is_opening else ""
+            is_too_frequent = counts[name] > SAME_MARKS or name in excess_names
+            if is_too_frequent or length > MOST_MARKUP_CHARACTERS:
+                yield mark.start(), mark.end(), PADDING_NOTE
+            else:
+                yield from _long_runs(mark)
+
+
+def _long_runs(mark: re.Match[str]) -> Iterator[tuple[int, int, str]]:
+    """Yields the padding within one mark: the signs after the first IN_A_ROW of a run. A line of
+    signs, such as a divider, has none.
+
+    mark: a match of `_REPEATED_MARK`.
+    """
+    text = mark.string
+    following = text[mark.end() : mark.end() + 1]
+    if mark["line"] is not None and following in ("", "\n"):
+        return
+    for run in _REPEATED_SIGN.finditer(text, mark.start(), mark.end()):
+        free_end = run.start() + IN_A_ROW * len(run[1])
+        yield free_end, run.end(), PADDING_NOTE
 
 
 def _places_of_markup(
     text: str, unread: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int]]:
     """Yields the start and end of each place with markup. Pieces of markup with only white space
-    between them are in one place.
+    between them, such as "<br> <br>", are in one place.
 
     unread: the (start, end, kind) of the characters that are not read, in order. Some kinds, such
     as reasoning, are no markup.
@@ -114,7 +145,9 @@ def _name_of(mark: str) -> str:
 
 
 def _joined_pieces(text: str, pieces: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Returns the pieces, in which pieces with only white space between are joined to one."""
+    """Returns the pieces, in which pieces with only white space between are joined to one: the two
+    pieces of "<br> <br>" become one.
+    """
     joined: list[tuple[int, int, str]] = []
     for start, end, reason in pieces:
         if not joined:

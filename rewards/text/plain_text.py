@@ -26,26 +26,32 @@ _HANGUL_FILLERS = "\u115f\u1160\u3164\uffa0"  # Unicode's Hangul fillers, letter
 MOST_PLAIN_CHARACTERS = 4  # a character that would become more letters is kept unchanged
 # Unicode's categories of format characters and combining marks
 _REMOVED_CATEGORIES = ("Cf", "Mn", "Me")
-_HEDGE_TAG = re.compile(
+# words that weaken a claim: "what appears to be a dog"
+_HEDGE = re.compile(
     r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like "
     r"|\bwhat (?:is|are) (?:probably|likely|possibly) "
 )
 
 
 def plain_text(text: str) -> tuple[str, Sequence[int]]:
-    """Returns the plain text, and for each character of the plain text its offset in `text`."""
+    """Returns the plain text, and for each character of the plain text its offset in `text`:
+    ("a dog", [0, 1, 21, 22, 23]) for "a what appears to be dog".
+
+    A hedge, such as "what appears to be", is dropped: "what appears to be a dog" counts as a claim
+    of a dog.
+    """
     reading = read_text(text)
     text = reading.plain
-    hedges: set[int] = set()  # the offsets of the characters of hedges
-    for hedge in _HEDGE_TAG.finditer(text):
-        hedges.update(range(*hedge.span()))
+    hedge_offsets: set[int] = set()  # the offset of every character of a hedge
+    for hedge in _HEDGE.finditer(text):
+        hedge_offsets.update(range(hedge.start(), hedge.end()))
     # nearly all texts need no further change, which is fast to see
-    if not hedges and text.isascii() and text.isprintable():
+    if not hedge_offsets and text.isascii() and text.isprintable():
         return text, reading.origin
     pieces = []
     origin = []
     for number, (character, place) in enumerate(zip(text, reading.origin, strict=True)):
-        if number in hedges:
+        if number in hedge_offsets:
             continue
         # a character may become no letter or several letters, all with the character's offset
         letters = visible_letters(character)

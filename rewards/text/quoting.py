@@ -31,8 +31,10 @@ _BETWEEN_WORDS = r"[\W_]*"  # allowed between two words of a mark
 # "The text begins with a name" is prose.
 _MARK_START = r"(?:^|[^\w\s]|_)[^\S\n]*"
 _MARK_END = r"[^\S\n]*(?:$|[^\w\s]|_)"
-SURE_WORDS = 3  # a line between signs, or in capitals, with so many words is masked anywhere
-PROSE_WORDS = 4  # any other line with so many words is masked anywhere
+# A line of a prompt with at least so many words is masked anywhere in a text, also within a
+# sentence. A line that stands out (between signs, or in capitals) needs fewer words than prose.
+LEAST_WORDS_STANDING_OUT = 3
+LEAST_WORDS_OF_PROSE = 4
 EXAMPLE_SIGNS = ('"', "'")  # a line that begins with a quotation mark is an example, not a mark
 MARK_SIGNS = 3  # a line without words, such as --- or ```, is a mark from so many signs on
 
@@ -73,7 +75,9 @@ def marks_in(*templates: str) -> tuple[Mark, ...]:
 
 
 def _mark_of(line: str) -> Mark | None:
-    """Returns the mark of a line, or None if honest texts may contain such a line."""
+    """Returns the mark of a line such as "[Text ends]", or None if honest texts may contain such a
+    line, as they may contain "Rate it."
+    """
     is_capital = line.isupper()
     line = line.casefold()
     words = tuple(_MARK_WORD.findall(line))
@@ -81,24 +85,31 @@ def _mark_of(line: str) -> Mark | None:
     is_between_signs = not first.isalnum() and not last.isalnum()
     is_enclosed = is_between_signs and first not in EXAMPLE_SIGNS
     stands_out = is_enclosed or is_capital
+    least_words = LEAST_WORDS_STANDING_OUT if stands_out else LEAST_WORDS_OF_PROSE
+    # a line of signs, such as "---"
     if not words and len(line) >= MARK_SIGNS:
-        # "---"
-        spelled = rf"^[^\S\n]*({re.escape(line)})"
+        pattern = rf"^[^\S\n]*({re.escape(line)})"
+    # one word between signs, such as "[Text]": masked with these signs only
     elif len(words) == 1 and is_enclosed and words[0] != _ANY_NUMBER:
-        # "[Text]" is masked with its signs only, because honest texts contain the word "text"
-        (word,) = words
-        opening, closing = line.split(word)
-        spelled = rf"{_spaced_pattern(opening)}\s*({re.escape(word)})\s*{_spaced_pattern(closing)}"
-    elif len(words) >= PROSE_WORDS or (len(words) >= SURE_WORDS and stands_out):
-        # many words: masked without signs around them, too
-        spelled = rf"(?<![^\W_]){_in_a_row(words)}(?![^\W_])"
+        pattern = _pattern_of_enclosed_word(line, words[0])
+    # many words: masked anywhere
+    elif len(words) >= least_words:
+        pattern = rf"(?<![^\W_]){_in_a_row(words)}(?![^\W_])"
+    # two words that stand out, such as "[Text ends]": masked between any signs
     elif len(words) > 1 and stands_out:
-        # "[Text ends]" is masked between any signs
-        spelled = rf"{_MARK_START}{_in_a_row(words)}{_MARK_END}"
+        pattern = rf"{_MARK_START}{_in_a_row(words)}{_MARK_END}"
     else:
         return None
     needed = tuple(word for word in words if word != _ANY_NUMBER)
-    return Mark(needed, re.compile(spelled, re.MULTILINE))
+    return Mark(needed, re.compile(pattern, re.MULTILINE))
+
+
+def _pattern_of_enclosed_word(line: str, word: str) -> str:
+    """Returns the pattern of a line of one word between signs, such as "[text]". The word is masked
+    with these signs only, because honest texts contain the word "text".
+    """
+    opening, closing = line.split(word)
+    return rf"{_spaced_pattern(opening)}\s*({re.escape(word)})\s*{_spaced_pattern(closing)}"
 
 
 def _spaced_pattern(signs: str) -> str:
@@ -143,29 +154,32 @@ def mask_marks(text: str, marks: tuple[Mark, ...]) -> str:
     is_plain = text.isascii() and _PRINTABLE_TEXT.fullmatch(text) is not None
     if is_plain and not _spells_any(text.casefold(), marks):
         return text  # nearly all texts return here, which is fast
-    # the letters of the text in lower case; a character may become no letter or several letters
+    letters, places = _letters_with_places(text)
+    # the offsets of the characters that stars replace
+    stars: set[int] = set()
+    for mark in marks:
+        if not _spells_any(letters, (mark,)):
+            continue
+        for match in mark.pattern.finditer(letters):
+            for group in range(1, mark.pattern.groups + 1):
+                start, end = match.span(group)
+                stars.update(places[start:end])
+    if not stars:
+        return text
+    return "".join("*" if place in stars else sign for place, sign in enumerate(text))
+
+
+def _letters_with_places(text: str) -> tuple[str, list[int]]:
+    """Returns the letters of a text in lower case, and the offset of each letter in the text. An
+    invisible character gives no letter, and "\ufb01" gives two.
+    """
     letters: list[str] = []
-    places: list[int] = []  # the offset of each letter in the text
+    places: list[int] = []
     for place, character in enumerate(text):
         for letter in visible_letters(character).casefold():
             letters.append(letter)
             places.append(place)
-    folded = "".join(letters)
-    # the offsets of the characters that stars replace
-    stars: set[int] = set()
-    for mark in marks:
-        if not _spells_any(folded, (mark,)):
-            continue
-        for match in mark.pattern.finditer(folded):
-            for number in range(1, mark.pattern.groups + 1):
-                start, end = match.span(number)
-                stars.update(places[start:end])
-    if not stars:
-        return text
-    characters = list(text)
-    for place in stars:
-        characters[place] = "*"
-    return "".join(characters)
+    return "".join(letters), places
 
 
 def _spells_any(letters: str, marks: Sequence[Mark]) -> bool:

@@ -193,6 +193,8 @@ def joined_forms(forms: Sequence[TurnMark]) -> str:
 
 TURN_MARKS = re.compile(joined_forms(TURN_MARK_FORMS), re.IGNORECASE | re.MULTILINE)
 _LETTER_OUTSIDE_TAGS = re.compile(r"<[^<>]*>|([^\W_])")
+# names of marks that only end reasoning: "</think>", and tokens such as "<unused95>"
+_ENDS_OF_REASONING = ("close", "unused")
 _KIND_OF_MARK = {  # the kind of the mark's own characters, by the mark's name
     "open": REASONING,
     "other": OTHERS,
@@ -239,66 +241,108 @@ def parts_of(text: str) -> list[tuple[int, int, str]]:
 
 def _parts_without_calls(text: str) -> list[tuple[int, int, str]]:
     """Returns the parts (start, end, kind) of the text, in which calls of tools are not yet found.
+    The kind is "" for text that a reader is shown.
 
-    If the first mark of reasoning is an end ("</think>"), all text before the end is reasoning. A
-    last turn of another speaker is shown if the model has not answered before and does not answer
-    after.
+    If the first mark of reasoning is an end ("</think>"), all text before the end is reasoning. If
+    a text ends with a turn of another speaker and the model has written no answer, this turn has
+    the kind "".
     """
-    parts: list[tuple[int, int, str]] = []
-    at = 0
-    has_answered = False  # whether the model has written a letter or digit outside tags
-    is_models_turn = True  # whether the current turn is the model's
-    thinking = ""  # the mark that opened the current reasoning, "" outside reasoning
-    has_ended_reasoning = False  # whether some reasoning has ended
-    marks = list(TURN_MARKS.finditer(text))
-    last_answer = 0  # the offset of the last plain answer ("Answer:")
-    for mark in marks:
-        if mark.lastgroup == "answers":
-            last_answer = mark.start()
-    for mark in marks:
-        name = mark.lastgroup
+    return _TurnReader(text).parts_of_text()
+
+
+class _TurnReader:
+    """Divides a text into parts, mark by mark (`TURN_MARK_FORMS`).
+
+    Attributes:
+        parts: the parts (start, end, kind) up to the offset `at`. The kind says why the part is
+            dropped, such as "reasoning" (pieces.py), and is "" for text that a reader is shown.
+        at: the offset where the next part begins.
+        has_answered: whether the model has written a letter or digit outside tags.
+        is_models_turn: whether the current turn is the model's.
+        thinking: the mark that opened the current reasoning, such as "<think>", "" outside
+            reasoning.
+        has_ended_reasoning: whether some reasoning has ended.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.parts: list[tuple[int, int, str]] = []  # (start, end, kind)
+        self.at = 0
+        self.has_answered = False
+        self.is_models_turn = True
+        self.thinking = ""  # the mark that opened the current reasoning
+        self.has_ended_reasoning = False
+
+    def parts_of_text(self) -> list[tuple[int, int, str]]:
+        """Returns the parts of the whole text, in order."""
+        marks = list(TURN_MARKS.finditer(self.text))
+        answers = [mark.start() for mark in marks if mark.lastgroup == "answers"]
+        last_answer = max(answers, default=0)
+        for mark in marks:
+            name = mark.lastgroup
+            # a form that only looks like a mark, such as "<s>struck out</s>"
+            if name is None:
+                continue
+            # a plain question ("User:") is a mark only if a plain answer follows
+            if name == "asks" and mark.start() > last_answer:
+                continue
+            if self._ends_reasoning(mark):
+                self._close_reasoning(mark)
+                continue
+            # within reasoning only the end of the reasoning counts; elsewhere an end is plain text
+            if self.thinking or name in _ENDS_OF_REASONING:
+                continue
+            self._begin_part(mark, name)
+            # if the model has answered before this mark, all further text is dropped
+            if self.has_answered and name in ("other", "asks", "end"):
+                kind = AFTER_END if name == "end" else OTHERS
+                self.parts.append((self.at, len(self.text), kind))
+                return self.parts
+        self.parts.append((self.at, len(self.text), REASONING if self.thinking else ""))
+        return self.parts
+
+    def _ends_reasoning(self, mark: re.Match[str]) -> bool:
+        """Whether a mark ends reasoning, such as "</think>". A second end without a start is a word
+        of the answer.
+        """
+        if mark.lastgroup == "unused":
+            # an unused token ends only reasoning that an unused token began
+            return self.thinking.startswith("<unused")
+        is_open = bool(self.thinking) or not self.has_ended_reasoning
+        return mark.lastgroup == "close" and is_open
+
+    def _close_reasoning(self, mark: re.Match[str]) -> None:
+        """Adds the reasoning that a mark ends, with the mark. All text before an end without a
+        start was reasoning too.
+        """
+        if not self.thinking:
+            self.parts = [_as_reasoning(part) for part in self.parts]
+        self.parts.append((self.at, mark.end(), REASONING))
+        self.at = mark.end()
+        self.thinking = ""
+        self.has_ended_reasoning = True
+
+    def _begin_part(self, mark: re.Match[str], name: str) -> None:
+        """Adds the text before a mark, and the mark. Reasoning or another turn begins behind the
+        mark. A mark that continues the model's turn adds nothing: "Answer:" within the model's turn
+        is a label.
+
+        name: the mark's name, such as "own".
+        """
         start, end = mark.span()
-        # skip a form that only looks like a mark, and any mark within reasoning
-        if name is None or (thinking and name not in ("close", "unused")):
-            continue
-        # skip a plain question ("User:") unless a plain answer follows
-        if name == "asks" and start > last_answer:
-            continue
-        if name == "unused":  # an unused token ends reasoning that an unused token began
-            if not thinking.startswith("<unused"):
-                continue
-            name = "close"
-        if name == "close":
-            # a second end without a start is a word of the answer
-            if has_ended_reasoning and not thinking:
-                continue
-            # all text before the first end without a start was reasoning
-            if not thinking:
-                parts = [_as_reasoning(part) for part in parts]
-            parts.append((at, end, REASONING))
-            at = end
-            thinking = ""
-            has_ended_reasoning = True
-            continue
-        if is_models_turn and not has_answered:
-            has_answered = _has_letters(text, at, start)
-        # the model's turn continues: "Answer:" within the model's turn is a label
-        if is_models_turn and (name == "answers" or (name == "own" and has_answered)):
-            continue
-        # add the text before the mark, and the mark
-        parts.append((at, start, "" if is_models_turn else OTHERS))
-        parts.append((start, end, _KIND_OF_MARK[name]))
-        at = end
-        thinking = mark[0].lower() if name == "open" else ""
-        # after the model's answer, all further text is dropped
-        if has_answered and name in ("other", "asks", "end"):
-            kind = AFTER_END if name == "end" else OTHERS
-            parts.append((at, len(text), kind))
-            return parts
+        if self.is_models_turn and not self.has_answered:
+            self.has_answered = _has_letters(self.text, self.at, start)
+        # within the model's turn "Answer:" is a label, and a second start of its turn adds nothing
+        continues_turn = name == "answers" or (name == "own" and self.has_answered)
+        if self.is_models_turn and continues_turn:
+            return
+        self.parts.append((self.at, start, "" if self.is_models_turn else OTHERS))
+        self.parts.append((start, end, _KIND_OF_MARK[name]))
+        self.at = end
+        self.thinking = mark[0].lower() if name == "open" else ""
+        # the other marks begin a turn; "open" begins reasoning, and "end" leaves the turn as it is
         if name not in ("open", "end"):
-            is_models_turn = name in ("own", "answers")
-    parts.append((at, len(text), REASONING if thinking else ""))
-    return parts
+            self.is_models_turn = name in ("own", "answers")
 
 
 def _has_letters(text: str, start: int, end: int) -> bool:

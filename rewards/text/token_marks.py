@@ -59,11 +59,16 @@ def without_token_marks(text: str) -> Iterator[Piece]:
         yield 0, len(text)
         return
     # byte-level tokenizers write "Ġ"; tokenizers that write "▁" do not write bytes as letters
-    byte_level = "\u0120" in text or "\u010a" in text
-    at = 0
+    has_byte_letters = "\u0120" in text or "\u010a" in text
+    at = 0  # the offset up to which the text is yielded
     for token in _MARKED_TOKEN.finditer(text):
         start, end = token.span()
-        if token["special"] or (token["bytes"] and not byte_level):
+        # a special token such as "<|end▁of▁turn|>" is kept with its signs: later stages know the
+        # token by its name
+        if token["special"]:
+            continue
+        # letters such as "é" are text if they stand for no bytes
+        if token["bytes"] and not has_byte_letters:
             continue
         yield at, start
         at = end

@@ -25,8 +25,9 @@ _CALL_ENDS = {
     ),
     "python": re.compile(r"<\|eom_id\|>"),
 }
-# between the mark and the JSON of a call, the tool's name: "[TOOL_CALLS]search[ARGS] {"
-_WHITE_SPACE = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
+# white space and the tool's name before the JSON of a call: "search[ARGS] " of
+# "[TOOL_CALLS]search[ARGS] {"
+_NAME_BEFORE_JSON = re.compile(r"\s*+(?:[\w.-]{1,80}+(?:\[ARGS\])?\s*+)?(?=[\[{])")
 _JSON_DECODER = json.JSONDecoder()
 
 
@@ -66,16 +67,16 @@ def _end_of_call(text: str, opened: re.Match[str], end: int) -> int:
 
 
 def _end_of_json(text: str, start: int, end: int) -> int:
-    """Returns the end of the JSON value at `start`, or `end` if no JSON value is there.
+    """Returns the end of the JSON object or list at `start`, or `end` if no JSON is there.
 
-    The name of a tool may be before the value: `search {"q": "heron"}`.
+    White space and the name of a tool may be before the JSON: `search {"q": "heron"}`.
     """
-    space = _WHITE_SPACE.match(text, start, end)
-    if space is None:
+    name = _NAME_BEFORE_JSON.match(text, start, end)
+    if name is None:
         return end
     try:
         # text[:end]: the value must not go on into another turn
-        _, stop = _JSON_DECODER.raw_decode(text[:end], space.end())
+        _, stop = _JSON_DECODER.raw_decode(text[:end], name.end())
     except (ValueError, RecursionError):
         return end
     return stop

@@ -29,7 +29,9 @@ from spanreward.rewards.text.pieces import INVISIBLE, MARKDOWN, QUOTES, Piece
 from spanreward.rewards.text.shown import parts_of
 from spanreward.rewards.text.token_marks import without_token_marks
 
-_QUOTED_WHOLE = re.compile(r"""\s*["“”„«»「『]([^"“”„«»「」『』]*)["”“»«」』]([.!]?)\s*""")
+_QUOTED_WHOLE = re.compile(
+    r"""\s*["“”„«»「『](?P<content>[^"“”„«»「」『』]*)["”“»«」』](?P<stop>[.!]?)\s*"""
+)
 # Characters that show nothing and can be dropped: marks of byte order and direction, soft hyphens,
 # places for a line break. Zero-width joiners are kept: emoji and some scripts need them.
 _UNSEEN_RANGES = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
@@ -98,40 +100,54 @@ def read_text(text: str, answers: bool = False) -> Reading:
 def _stable_reading(reading: Reading, kinds: list[str], stages: Sequence[Stage]) -> Reading:
     """Returns a reading that a further reading would not change.
 
-    Dropped markup may leave signs that form new markup. Spaces replace such signs.
+    Dropped markup may leave signs that form new markup: "<<b>b>" leaves "<b>". Spaces replace such
+    signs.
 
     reading: the text after a first reading. kinds: the kind of each dropped character, which this
     function completes.
     """
     for _ in range(MAX_TRIALS):
-        trial_kinds = [""] * len(kinds)  # the kinds of the characters that a further reading drops
-        if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
+        new_markup = _kinds_of_new_markup(reading, len(kinds), stages)
+        if new_markup is None:
             return reading
-        without_signs = _without_signs_left_behind(reading, trial_kinds, kinds)
+        without_signs = _without_signs_left_behind(reading, new_markup, kinds)
         reading = _read_in_stages(without_signs, kinds, stages)
-    trial_kinds = [""] * len(kinds)
-    if _read_in_stages(reading, trial_kinds, stages).plain == reading.plain:
+    if _kinds_of_new_markup(reading, len(kinds), stages) is None:
         return reading
     # the text still has new markup: replace all signs that could be markup
-    all_signs = [MARKDOWN] * len(kinds)
-    without_signs = _without_signs_left_behind(reading, all_signs, kinds)
+    every_character = [MARKDOWN] * len(kinds)
+    without_signs = _without_signs_left_behind(reading, every_character, kinds)
     return _read_in_stages(without_signs, kinds, stages)
 
 
-def _without_signs_left_behind(
-    reading: Reading, trial_kinds: Sequence[str], kinds: list[str]
-) -> Reading:
-    """Returns the reading with spaces in place of the signs that a trial dropped as markup.
+def _kinds_of_new_markup(
+    reading: Reading, length: int, stages: Sequence[Stage]
+) -> list[str] | None:
+    """Returns, for each written character, the kind with which a further reading would drop the
+    character, "" for other characters. Returns None if a further reading changes nothing.
 
-    trial_kinds: the kind of each written character that the trial dropped, "" for kept characters.
-    Each replaced sign gets its kind in `kinds`, too.
+    length: the number of characters of the written text.
+    """
+    kinds = [""] * length
+    further_reading = _read_in_stages(reading, kinds, stages)
+    return None if further_reading.plain == reading.plain else kinds
+
+
+def _without_signs_left_behind(
+    reading: Reading, new_markup: Sequence[str], kinds: list[str]
+) -> Reading:
+    """Returns the reading with spaces in place of the signs that are new markup: the signs of
+    "<b>", which dropped markup has left.
+
+    new_markup: for each written character, the kind of new markup that it is part of, or "". Each
+    replaced sign gets its kind in `kinds`, too.
     """
     characters = list(reading.plain)
     for sign in _SIGN_LEFT_BEHIND.finditer(reading.plain):
         place = reading.origin[sign.start()]
-        if trial_kinds[place]:
+        if new_markup[place]:
             characters[sign.start()] = " "
-            kinds[place] = kinds[place] or trial_kinds[place]
+            kinds[place] = kinds[place] or new_markup[place]
     return Reading("".join(characters), reading.origin)
 
 
@@ -215,7 +231,7 @@ def _without_other_parts(text: str) -> Iterator[Piece]:
 
 
 def _without_invisible(text: str) -> Iterator[Piece]:
-    """Yields the pieces of the text, without invisible characters."""
+    """Yields the pieces of the text, without invisible characters such as the soft hyphen."""
     at = 0
     for run in _INVISIBLE_RUN.finditer(text):
         yield at, run.start()
@@ -225,15 +241,17 @@ def _without_invisible(text: str) -> Iterator[Piece]:
 
 
 def _without_quotes(text: str) -> Iterator[Piece]:
-    """Yields the pieces of the text, without quotation marks around the whole text."""
+    """Yields the pieces of the text, without quotation marks around the whole text: '"A dog."'
+    gives "A dog.", and '"A dog".' gives "A dog." too.
+    """
     whole = _QUOTED_WHOLE.fullmatch(text)
     if whole is None:
         yield 0, len(text)
         return
-    yield 0, whole.start(1), QUOTES
-    yield whole.span(1)
-    yield whole.end(1), whole.start(2), QUOTES
-    yield whole.span(2)
+    yield 0, whole.start("content"), QUOTES
+    yield whole.span("content")
+    yield whole.end("content"), whole.start("stop"), QUOTES
+    yield whole.span("stop")  # the full stop behind the quotation marks
 
 
 WITH_ANSWERS: tuple[Stage, ...] = (

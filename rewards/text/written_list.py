@@ -9,7 +9,6 @@ answer is the judge's own list, even if the judge repeats a completion.
 """
 
 import re
-from contextlib import suppress
 from typing import Any
 
 from pydantic_core import from_json
@@ -42,27 +41,36 @@ def read_list(answer: str) -> list[Any] | None:
     follows the list. A list that the token limit cut is read without its last entry. A list with
     faults of JSON, such as single quotes, is read as YAML.
     """
-    # the text behind the judge's reasoning, from the first "[" of a list to the last "]"
-    _, _, answer_text = answer[:MOST_CHARACTERS].rpartition("</think>")
-    opening = LIST_START.search(answer_text)
-    begins = opening.start() if opening else 0
-    end = answer_text.rfind("]") + 1
-    written = answer_text[begins:end] if opening else ""
-    entries: list[Any] | None = None
-    try:
-        entries = from_json(written)
-    except ValueError as error:
-        with suppress(ValueError):
-            if not str(error).startswith("EOF "):
-                read = {"list": read_yaml(written, "it")}
-                entries = checked_encodable(read, "it")["list"]
-            elif opening:
-                # the list breaks off, so its last entry may be incomplete
-                begun = from_json(answer_text[begins:], allow_partial="trailing-strings")
-                entries = begun[:-1] or None
+    _, _, behind_reasoning = answer[:MOST_CHARACTERS].rpartition("</think>")
+    opening = LIST_START.search(behind_reasoning)
+    if opening is None:
+        return None
+    begun = behind_reasoning[opening.start() :]
+    end = begun.rfind("]") + 1
+    entries = _entries_of(begun, end)
     if entries is None:
         return None
     # in "[] is what I would write if ..." the judge gives no list
-    if not entries and WORD_BEHIND.search(answer_text[end:]):
+    if not entries and WORD_BEHIND.search(begun[end:]):
         return None
     return entries[:MOST_ENTRIES]
+
+
+def _entries_of(begun: str, end: int) -> list[Any] | None:
+    """Returns the entries of the list at the start of a text, None if the text has no single list.
+
+    begun: the text from the "[" of the list on. end: the offset behind the last "]".
+    """
+    written = begun[:end]
+    try:
+        return from_json(written)
+    except ValueError as error:
+        breaks_off = str(error).startswith("EOF ")
+    try:
+        if breaks_off:
+            # the last entry may be incomplete
+            return from_json(begun, allow_partial="trailing-strings")[:-1] or None
+        read = {"list": read_yaml(written, "it")}
+        return checked_encodable(read, "it")["list"]
+    except ValueError:
+        return None  # the text is neither JSON nor YAML

@@ -21,7 +21,10 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def spelled(sentences: str) -> Doc:
-    """A Doc from text/POS/dep/head[/lemma[/tag]] tokens, sentences apart by " | "."""
+    """A Doc from text/POS/dep/head[/lemma[/tag]] tokens, sentences apart by " | ".
+
+    No space follows a text that ends in "~".
+    """
     tokens, starts = [], []
     for sentence in sentences.split(" | "):
         own = [token.split("/") for token in sentence.split()]
@@ -29,7 +32,8 @@ def spelled(sentences: str) -> Doc:
         tokens += own
     return Doc(
         VOCAB,
-        words=[token[0] for token in tokens],
+        words=[token[0].rstrip("~") for token in tokens],
+        spaces=[not token[0].endswith("~") for token in tokens],
         pos=[token[1] for token in tokens],
         deps=[token[2] for token in tokens],
         heads=[int(token[3]) for token in tokens],

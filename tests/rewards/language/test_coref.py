@@ -23,6 +23,7 @@ def together(text: str) -> Any:
 
 
 @pytest.mark.parametrize(("text", "clusters"), [
+    # a noun is definite and compatible
     ("A red circle is at the left. The circle is above a square.", ["circle circle"]),
     ("There is a red circle and a blue square. The red circle is big.", ["circle circle"]),
     ("There is a red circle and a blue circle. The blue circle is big.", ["circle circle"]),
@@ -31,12 +32,7 @@ def together(text: str) -> Any:
     ("The circle at the left is red. The circle at the right is blue.", []),
     ("A large star is in the middle. Another star is at the top.", []),
     ("Two cats sit on a sofa. The cat is black.", []),
-])  # fmt: skip
-def test_a_noun_refers_back_when_definite_and_compatible(text: str, clusters: Any) -> None:
-    assert together(text) == clusters
-
-
-@pytest.mark.parametrize(("text", "clusters"), [
+    # a pronoun takes the most salient noun that fits
     ("The hat that the man wears is red.", ["hat that"]),
     ("I see a circle which is red.", ["circle which"]),
     ("A red circle is above a box. It is large.", ["circle It"]),
@@ -50,7 +46,7 @@ def test_a_noun_refers_back_when_definite_and_compatible(text: str, clusters: An
     ("A stack of boxes is visible near a wall. A tree is visible behind it.", ["stack it"]),
     ("It is raining. A man walks.", []), ("A box is here. He smiles.", []),
 ])  # fmt: skip
-def test_a_pronoun_takes_the_most_salient_noun_that_fits(text: str, clusters: Any) -> None:
+def test_nouns_and_pronouns_refer_back_to_what_fits(text: str, clusters: Any) -> None:
     assert together(text) == clusters
 
 

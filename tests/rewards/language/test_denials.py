@@ -1,6 +1,5 @@
 """A denial is a claim: right, wrong or unknown."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from experiments.scenes.referee_judge import RefereeJudge
 from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
 from spanreward.rewards.language.parse import scene_graphs
-from spanreward.rewards.language.scene_graph import SceneGraph
 
 REFERENCE = "A man wears a red hat beside a blue circle and a plate on the table. A dog sits. There is no cat."
 POSH = PoshReward(MatchJudge())
@@ -104,15 +102,7 @@ def test_the_referee_looks_at_places(denial: str, is_wrong: bool) -> None:
     assert bool(denials(verdict)) == is_wrong
 
 
-def test_published_mode_reads_no_denial() -> None:
-    published = PoshReward(MatchJudge(), mode="published")
-    assert denials(judged("A man. There is no dog.", reward=published)) == []
-
-
-def test_graphs_keep_denials_through_json() -> None:
+def test_a_graph_names_the_thing_that_a_denial_denies_with_what_is_said_of_it() -> None:
     (graph,) = scene_graphs(["An old man without a red hat. There is no dog."])
     found = [(d.head, d.attributes, d.links) for d in graph.denials]
     assert found == [("hat", ["red"], [("part of", ["old", "man"])]), ("dog", [], [])]
-    assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
-    (plain,) = scene_graphs(["A dog."])
-    assert "denials" not in plain.to_dict()

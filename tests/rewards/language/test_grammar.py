@@ -1,12 +1,9 @@
 """Words that cannot stand where they do: by hand, in prose none, and what PoSh makes of them."""
 
-import json
-
 import pytest
 
 from spanreward.rewards import MatchJudge, PoshReward, Sample
-from spanreward.rewards.language.parse import parse_graphs, scene_graphs
-from spanreward.rewards.language.scene_graph import SceneGraph
+from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.text.filler import find_filler
 
 HONEST = "There is a large black star at the top edge. A small purple square is in the bottom right corner."
@@ -38,14 +35,6 @@ def test_by_hand(text: str, places: list[str]) -> None:
     assert misplaced(text) == places
 
 
-def test_a_graph_keeps_them_through_json_and_the_published_one_has_none() -> None:
-    (graph,), (published,) = scene_graphs(HEAPS[:1]), parse_graphs(HEAPS[:1])
-    assert graph.misplaced
-    assert SceneGraph.from_dict(json.loads(json.dumps(graph.to_dict()))) == graph
-    assert published.misplaced == []
-    assert set(published.to_dict()) == {"entities", "relations", "sentences"}
-
-
 @pytest.mark.parametrize("heap", HEAPS)
 def test_a_heap_of_words_is_charged_and_its_prose_is_not(heap: str) -> None:
     reward = PoshReward(MatchJudge())
@@ -64,10 +53,3 @@ def test_slips_far_apart_are_none() -> None:
     graph = scene_graphs([far])[0]
     assert len(graph.misplaced) == 2
     assert find_filler(far, far, misplaced=graph.misplaced).share == 0
-
-
-def test_without_a_parse_small_words_tell() -> None:
-    text = "edge. is at is the corner. is the a star at is top."
-    assert {reason for _, _, reason in find_filler(text).pieces} == {"words in no order"}
-    questions = "Was the star red? It is. Is the circle at the edge? Are the stars old?"
-    assert find_filler(questions).share == 0

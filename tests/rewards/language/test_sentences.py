@@ -1,6 +1,6 @@
 """Sentences lie on the text exactly as it was given."""
 
-from typing import Any
+import re
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,17 +13,12 @@ def said(text: str) -> list[str]:
     return [text[start:end] for start, end in places]
 
 
-@pytest.mark.parametrize(("text", "sentences"), [
-    ("", []), (" \n\t ", []),
-    ( "\n\n A cat sleeps on the mat.\n\nA dog runs in the park. ", ["A cat sleeps on the mat.", "A dog runs in the park."], ),
-    ("🦊 A fox sits here. 🟥 A red square is there.", None),
-    ("A cat \ud800 sleeps. A dog runs.", ["A cat \ud800 sleeps.", "A dog runs."]),
+@pytest.mark.parametrize("text", [
+    "", " \n\t ", "\n\n [A cat sleeps on the mat.]\n\n[A dog runs in the park.] ",
+    "[A cat \ud800 sleeps.] [A dog runs.]",
 ])  # fmt: skip
-def test_sentences_of_odd_texts(text: str, sentences: Any) -> None:
-    found = said(text)
-    assert "".join("".join(found).split()) == "".join(text.split())
-    if sentences is not None:
-        assert found == sentences
+def test_sentences_of_odd_texts(text: str) -> None:
+    assert said(re.sub(r"[][]", "", text)) == re.findall(r"\[(.*?)]", text)
 
 
 def test_equal_texts_and_their_order() -> None:

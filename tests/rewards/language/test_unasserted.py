@@ -42,13 +42,6 @@ def claims(text: str, reference: str) -> list[str]:
     return [word.text for word in words if word.pos in THINGS and word.index not in lost]
 
 
-def test_what_opens_a_second_clause_frames_it() -> None:
-    """Its verb has no subject of its own, and that of the first clause stands before the frame."""
-    text = "The kite is red and in a dream shows a bird."
-    assert claims(text, "A red kite shows a bird.") == ["kite", "red"]
-    assert claims(text, "In a dream a red kite shows a bird.") == ["kite", "red", "dream", "bird"]
-
-
 def outside(expected: str) -> tuple[str, list[str]]:
     """A text without its brackets, and its things and adjectives outside of them."""
     bracketed = expected.replace(" n't", "n't")
@@ -108,6 +101,8 @@ def outside(expected: str) -> tuple[str, list[str]]:
     "[The following is false] : [there is a red circle] .",
     "[The following is false . There is a red circle . A blue star .]",
     "In [no way is there a red circle] .",
+    # the frame's verb has no subject of its own, and that of the first clause stands before it
+    "The kite is red and [in a dream shows a bird] .",
 ])  # fmt: skip
 def test_what_is_not_asserted(expected: str) -> None:
     text, said = outside(expected)
@@ -134,7 +129,7 @@ def test_what_is_not_asserted(expected: str) -> None:
     "Says that there is a blue star .", "It says that there is a red circle in the corner .",
     "The answer says that there is a dog .", "A dog in the middle of nowhere .",
     "The man does appear to be happy .", "That is the dog : it sleeps .",
-    "The following can be seen : a dog .",
+    "The following can be seen : a dog .", "In a dream a red kite shows a bird .",
 ])  # fmt: skip
 def test_people_say_other_things_beside_what_is_not_asserted(expected: str) -> None:
     text, said = outside(expected)
@@ -155,7 +150,6 @@ def test_the_published_extractor_keeps_all() -> None:
     (graph,) = parse_graphs(["There is no red circle."])
     assert shown(graph) == "circle{red}"
     assert graph.unasserted == []
-    assert set(graph.to_dict()) == {"entities", "relations", "sentences"}
 
 
 def judged(text: str, reference: str, reward: Reward = POSH) -> Verdict:
@@ -189,21 +183,9 @@ def test_what_claims_nothing_is_paid_as_what_says_nothing(text: str) -> None:
 @pytest.mark.parametrize("thing", ["a brown horse", "a blue bus"])
 def test_a_hedge_is_a_claim(hedge: str, thing: str) -> None:
     """It is paid if it is right, and costs what a claim costs if it is wrong."""
-    reference, text = (
-        "A man rides a brown horse on a wet street.",
-        "A man rides {} on a wet street.",
-    )
-    plain = posh(text.format(thing), reference)
-    assert posh(text.format(hedge + thing), reference) == pytest.approx(plain)
-
-
-def test_one_of_two_colours_is_no_colour() -> None:
-    """Published mode, which follows the paper's code, goes on paying."""
-    text, terse, reference = "Either a red or blue circle.", "A circle.", "A red circle."
-    assert posh(text, reference) == pytest.approx(posh(terse, reference))
-    assert harmonic(text, reference) == pytest.approx(harmonic(terse, reference))
-    published = PoshReward(MatchJudge(), mode="published")
-    assert judged("There is no red circle.", reference, published).score == 1.0
+    right = "A man rides a brown horse on a wet street."
+    plain, hedged = (right.replace("a brown horse", said) for said in (thing, hedge + thing))
+    assert posh(hedged, right) == pytest.approx(posh(plain, right))
 
 
 BIRD, CUP = "A red or orange bird sits on a branch.", "There is a cup or a glass on a table."

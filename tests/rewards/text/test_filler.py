@@ -1,14 +1,29 @@
 """Filler by hand, each kind alone; what people write is none; the penalty on every metric."""
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from experiments.scenes.word_judge import WordJudge
-from spanreward.rewards import HarmonicReward, LaveReward, MatchJudge, PoshReward, Sample, Status
+from spanreward import (
+    CriteriaReward,
+    FunctionJudge,
+    HarmonicReward,
+    LaveReward,
+    MatchJudge,
+    PairwiseReward,
+    PoshReward,
+    Reward,
+    Sample,
+    Status,
+)
 from spanreward.rewards.base.verdict import Span, Verdict
+from spanreward.rewards.language.foreign import is_foreign
+from spanreward.rewards.language.pipeline import load_pipeline
 from spanreward.rewards.posh.scores import SCORE_NAMES
 from spanreward.rewards.text.filler import (
     COPIED_WORDS,
@@ -20,6 +35,7 @@ from spanreward.rewards.text.filler import (
 )
 from tests.support.paths import DATA
 
+CERTAIN = FunctionJudge("certain", lambda text: 5)
 HONEST = "There is a large black circle in the top left corner. There is a large purple circle at the bottom edge."
 
 
@@ -29,91 +45,81 @@ def found(text: str, **settings: Any) -> list[tuple[str, str]]:
     return [(text[start:end], reason) for start, end, reason in pieces]
 
 
-JUST_SAID = "words just said"
+OFTEN = "a phrase over and over"
+AGAIN = HONEST.removeprefix("There is ").removesuffix(".")  # a repetition ends within its sentence
+BESIDE = {  # what stands beside a text
+    "A red-red square.": "A red square.",
+    "Red Red squares.": "A red square.",
+    "A tuk tuk waits.": "A green tuk tuk.",
+}
+FILLER = {  # what is filler stands in []
+    "A large [large] red square.": "words just said",
+    "A large, [large] red square.": "words just said",
+    "A red square [square].": "words just said",
+    "A red-[red] square.": "words just said",
+    "Red [Red] squares.": "words just said",
+    "It sits in the corner [in the corner].": "words just said",
+    "It sits in the corner. [in the corner].": "words just said",
+    "It sits in the corner, [in the corner].": "words just said",
+    "The square is red. [The square is red].": "words just said",
+    "A red star. so [so so so so]": OFTEN,
+    "and so [and so and so and so and so]": OFTEN,
+    'A sign says "STOP STOP STOP STOP" and "go [go go go]".': OFTEN,  # one quotation is free
+    f"{HONEST} There is [{AGAIN}].": OFTEN,
+    "[The is man on a] of a bench.": "words in no order",  # from one slip of grammar to the next
+    f"The is man. {HONEST} [A] of a man.": "words in no order",  # far apart, and one is free
+    "edge. is [at is the corner. is the a star at] is top.": "words in no order",
+    "A man who is there to be with [it as well as of him].": "words that state nothing",
+    "A red star." + "\n" * 7 + "[" + "\n" * 13 + "]": "signs and white space",
+    f"A red star{'!' * MOST_SIGNS}[{'!' * 12}]": "signs and white space",
+    "A red [的的的] star.": "no words",
+    "A qzx vkj [zzq jqk wvx] dog.": "no words",
+    f"A [{'abc' * 20}]": "no words",
+    "A red star. A [blue]": "an unfinished end",
+    "A red star and [the]": "an unfinished end",
+}
+NO_FILLER = [
+    "It sits in the corner and and sits in the corner.",
+    # it goes on
+    "A dog sits on the table. On the table, there is a cat.",
+    "The bus is red. The bus stands still.",
+    "He looks at the plane. The plane, a big one, waits.",
+    # a further thing
+    "A red circle, a red circle and a blue one.",
+    "There is a red square. There is a red square.",
+    "Two men, two men and a dog.",
+    # function words, chains, and names
+    "A very very old dog that that man had had.",
+    "Row after row after row of seats.",
+    "Duran Duran play.",
+    "A tuk tuk waits.",
+    'A sign says "PIZZA PIZZA".',
+    "A very very old red star.",
+    # said twice or three times; a fourth time is too often
+    "A dog and a cat and a dog and a cat.",
+    "Row after row after row after row of seats.",
+    "There is a circle. There is a circle. There is a circle.",
+    'A sign says "STOP STOP STOP STOP".',
+    "A clock shows 1 2 3 4 5 6 7 8 9 10 11 12.",
+    "| thing | colour |\n|---|---|\n| horse | brown |",
+    "The the man on a of a bench.",  # one slip is free
+    f"The the man. {HONEST} A of a man.",  # a word twice in a row is no slip
+    "It opens at 9:30 a.m. and closes at 4 p.m., not at 7 a.m. on Sundays.",
+    "George A. Robertson and Anna A. Smith climbed Mt. Pulag and Mt. Apo.",
+    "Was the star red? It is. Is the circle at the edge? Are the stars old?",
+    "A star in café Zürich, Łódź, 5⁷ and 20 °C.",
+    "A red star and a blue one",  # many captions have no full stop
+    "A red star. A blue one.",
+    "",
+    "   ",
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "known", "filler"),
-    [
-        ("A large large red square.", "", "large"),
-        ("A large, large red square.", "", "large"),
-        ("A red square square.", "", "square"),
-        ("A red-red square.", "A red square.", "red"),
-        ("It sits in the corner in the corner.", "", "in the corner"),
-        ("It sits in the corner. in the corner.", "", "in the corner"),
-        ("It sits in the corner, in the corner.", "", "in the corner"),
-        ("It sits in the corner and and sits in the corner.", "", ""),
-        ("The square is red. The square is red.", "", "The square is red"),
-        # it goes on
-        ("A dog sits on the table. On the table, there is a cat.", "", ""),
-        ("The bus is red. The bus stands still.", "", ""),
-        ("He looks at the plane. The plane, a big one, waits.", "", ""),
-        # a further thing
-        ("A red circle, a red circle and a blue one.", "", ""),
-        ("There is a red square. There is a red square.", "", ""),
-        ("Two men, two men and a dog.", "", ""),
-        # function words, chains, and names
-        ("A very very old dog that that man had had.", "", ""),
-        ("Row after row after row of seats.", "", ""),
-        ("Duran Duran play.", "", ""),
-        ("Red Red squares.", "A red square.", "Red"),
-        ("A tuk tuk waits.", "A green tuk tuk.", ""),
-        ('A sign says "PIZZA PIZZA".', "", ""),
-    ],
-)
-def test_what_was_just_said_is_said_again(text: str, known: str, filler: str) -> None:
-    expected = [(filler, JUST_SAID)] if filler else []
-    assert found(text, beside_text=known) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "filler", "reason"),
-    [
-        ("A red star. so so so so so", "so so so so", "a phrase over and over"),
-        ("A very very old red star.", None, None),
-        # said twice; a fourth time is too often
-        ("A dog and a cat and a dog and a cat.", None, None),
-        ("Row after row after row after row of seats.", None, None),
-        ("There is a circle. There is a circle. There is a circle.", None, None),
-        ("and so and so and so and so and so", "and so and so and so and so", None),
-        ('A sign says "STOP STOP STOP STOP".', None, None),
-        # one quotation is free
-        ('A sign says "STOP STOP STOP STOP" and "go go go go".', "go go go", None),
-        ("A clock shows 1 2 3 4 5 6 7 8 9 10 11 12.", None, None),
-        ("| thing | colour |\n|---|---|\n| horse | brown |", None, None),
-        (f"{HONEST} {HONEST}", None, "a phrase over and over"),
-        ("The the man on a of a bench.", None, None),  # one slip is free
-        # from one slip of grammar to the next
-        ("The is man on a of a bench.", "The is man on a", "words in no order"),
-        ("It opens at 9:30 a.m. and closes at 4 p.m., not at 7 a.m. on Sundays.", None, None),
-        ("George A. Robertson and Anna A. Smith climbed Mt. Pulag and Mt. Apo.", None, None),
-        (f"The the man. {HONEST} A of a man.", None, None),  # a word twice in a row is no slip
-        # far apart, and one is free
-        (f"The is man. {HONEST} A of a man.", "A", "words in no order"),
-        (
-            "A man who is there to be with it as well as of him.",
-            "it as well as of him",
-            "words that state nothing",
-        ),
-        ("A red star." + "\n" * 20, "\n" * (20 + 1 - MOST_SIGNS), "signs and white space"),
-        ("A red star" + "!" * 20, "!" * (20 - MOST_SIGNS), "signs and white space"),
-        ("A red 的的的 star.", "的的的", "no words"),
-        ("A star in café Zürich, Łódź, 5⁷ and 20 °C.", None, None),
-        ("A qzx vkj zzq jqk wvx dog.", "zzq jqk wvx", "no words"),
-        ("A " + "abc" * 20, "abc" * 20, "no words"),
-        ("A red star. A blue", "blue", "an unfinished end"),
-        ("A red star and the", "the", "an unfinished end"),
-        ("A red star and a blue one", None, None),  # many captions have no full stop
-        ("A red star. A blue one.", None, None),
-        ("", None, None),
-        ("   ", None, None),
-    ],
-)
-def test_each_kind_by_hand(text: str, filler: str | None, reason: str | None) -> None:
-    pieces = found(text)
-    assert bool(pieces) == (filler is not None or reason is not None)
-    assert reason is None or {why for _, why in pieces} == {reason}
-    assert filler is None or [words for words, _ in pieces] == [filler]
+@pytest.mark.parametrize("marked", [*FILLER, *NO_FILLER])
+def test_filler_by_hand(marked: str) -> None:
+    text = marked.replace("[", "").replace("]", "")
+    expected = [(words, FILLER[marked]) for words in re.findall(r"\[(.*?)]", marked, re.DOTALL)]
+    assert found(text, beside_text=BESIDE.get(text, "")) == expected
 
 
 def test_the_share_is_of_characters() -> None:
@@ -122,9 +128,14 @@ def test_the_share_is_of_characters() -> None:
     assert find_filler(f"{HONEST} {HONEST}").share == pytest.approx(0.5, abs=0.06)
 
 
-@pytest.mark.parametrize("piece", [" in", "\n", " and so on", " very", " 的", "!", " 😀", " zqx"])
-def test_more_of_it_is_more(piece: str) -> None:
-    shares = [find_filler(HONEST + piece * count).share for count in (0, 20, 60, 180)]
+PIECES = (" in", "\n", " and so on", " very", " 的", "!", " 😀", " zqx", " large", f" {HONEST}")
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("place", [HONEST.index(" black"), len(HONEST)])
+def test_more_of_it_is_more(piece: str, place: int) -> None:
+    texts = [HONEST[:place] + piece * count + HONEST[place:] for count in (0, 20, 60, 180)]
+    shares = [find_filler(text).share for text in texts]
     assert shares[0] == 0
     assert shares == sorted(set(shares))
 
@@ -185,31 +196,22 @@ def test_the_penalty_by_hand() -> None:
 
 
 def sample(text: str, **columns: Any) -> Sample:
-    return Sample("Describe the picture.", text, references=(HONEST,), context=HONEST, **columns)
+    columns |= {"context": HONEST, "criteria": ("Names the circle.",)}
+    return Sample("Describe the picture.", text, references=(HONEST,), **columns)
 
 
-REWARDS = {
+REWARDS: dict[str, Callable[[Any], Reward]] = {
     "posh": lambda mode: PoshReward(MatchJudge(), mode=mode),
     "harmonic": lambda mode: HarmonicReward(WordJudge(), evidence="context", mode=mode),
-}
-TWELVE = {  # the issue's measurements, each in growing amounts
-    "in": lambda n: HONEST + " in" * n,
-    "line breaks": lambda n: HONEST + "\n" * (n + 4),
-    "and so on": lambda n: HONEST + " and so on" * n,
-    "very inside": lambda n: HONEST.replace("large black", "large " + "very " * n + "black"),
-    "large inside": lambda n: HONEST.replace("large black", "large " * (n + 1) + "black"),
-    "Chinese": lambda n: HONEST + "的" * (2 * n),
-    "the whole text again": lambda n: " ".join([HONEST] * (1 + n // 5)),
-    "random letters": lambda n: (
-        HONEST + "".join(f" {'qzxvkjwhq'[i % 9 :]}zvq{i}" for i in range(n))
-    ),
+    "criteria": lambda mode: CriteriaReward(CERTAIN, evidence="context", mode=mode),
+    "pairwise": lambda mode: PairwiseReward(CERTAIN, form="score", evidence="context", mode=mode),
 }
 
 
-@pytest.mark.parametrize("name", TWELVE)
-@pytest.mark.parametrize("metric", REWARDS)
-def test_each_costs_and_the_more_the_more(metric: str, name: str) -> None:
-    texts = [HONEST, *(TWELVE[name](amount) for amount in (6, 20, 60))]
+@pytest.mark.parametrize("piece", [" in", " large"])
+@pytest.mark.parametrize("metric", ["posh", "harmonic"])
+def test_each_costs_and_the_more_the_more(metric: str, piece: str) -> None:
+    texts = [HONEST.replace(" large", piece * amount + " large", 1) for amount in (0, 6, 20, 60)]
     verdicts = REWARDS[metric]("default").assess([sample(text) for text in texts])
     scores = [verdict.score for verdict in verdicts]
     assert scores == sorted(set(scores), reverse=True), scores
@@ -218,7 +220,7 @@ def test_each_costs_and_the_more_the_more(metric: str, name: str) -> None:
         assert verdict.parts["filler"] == pytest.approx(characters / len(text))
 
 
-@pytest.mark.parametrize("metric", REWARDS)
+@pytest.mark.parametrize("metric", ["posh", "harmonic"])
 def test_a_text_cut_short_is_worth_less_than_its_whole(metric: str) -> None:
     texts = [" ".join(HONEST.split()[:words]) for words in (21, 20, 19, 18, 17, 15, 13)]
     verdicts = REWARDS[metric]("default").assess([sample(text) for text in texts])
@@ -228,10 +230,20 @@ def test_a_text_cut_short_is_worth_less_than_its_whole(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", REWARDS)
-def test_published_modes_penalise_nothing(metric: str) -> None:
-    (verdict,) = REWARDS[metric]("published").assess([sample(HONEST + " in" * 60)])
-    assert "filler" not in verdict.parts
-    assert all(span.kind != FILLER_PART for span in verdict.spans)
+def test_default_mode_alone_charges_it(metric: str) -> None:
+    default, published = (REWARDS[metric](mode) for mode in ("default", "published"))
+    samples = [sample(text) for text in (HONEST, f"{HONEST}{'<br>' * 60}", f"{HONEST} " * 4)]
+    honest, padded, often = default.assess(samples)
+    kept = 1 - 57 * 4 / (len(HONEST) + 240)
+    assert padded.parts["filler"] == pytest.approx(1 - kept)
+    assert padded.score == pytest.approx(honest.score * kept)
+    costs = sum(span.credit for span in padded.spans if span.kind == FILLER_PART)
+    assert costs == pytest.approx(padded.score - honest.score)
+    assert often.score < honest.score / 2
+    for verdict in published.assess(samples):
+        assert "filler" not in verdict.parts
+        assert all(span.kind != FILLER_PART for span in verdict.spans)
+        assert verdict.score == 1.0 or metric in ("posh", "harmonic")
 
 
 def answer(text: str, **settings: Any) -> Verdict:
@@ -290,7 +302,9 @@ def captions(name: str) -> list[str]:
     not DATA.is_dir(), reason="people's captions are not beside the repository (../shared/data)"
 )
 @pytest.mark.parametrize("name", PEOPLE)
-def test_people_are_not_penalised(name: str) -> None:
+def test_people_are_neither_penalised_nor_foreign(name: str) -> None:
     texts = captions(name)
+    language = load_pipeline()
+    assert not [text for text in texts if is_foreign(text, language)]
     charged = [text for text in texts if find_filler(text).share > 0.01]
     assert len(charged) / len(texts) <= 0.01, charged[:5]

@@ -1,6 +1,5 @@
 """Only the named part of a completion is judged, and no spelling hides words from the judge."""
 
-import time
 from typing import Any
 
 import pytest
@@ -33,38 +32,17 @@ PARTS = {
     ("<caption>A</caption>B</caption>", "caption"): "A</caption>B",
     ('{"caption": "A", "caption": "B"}', "caption"): 'A", "caption": "B',
     ("Caption: A\nB\nCaption: C", "/Caption: (.*)/"): "A\nB\nCaption: C",
+    # texts without the part
+    ("A dog.", "caption"): None, ("A dog.</caption>", "caption"): None, ("", "caption"): None,
+    ("<captions>A dog.</captions>", "caption"): None,
+    ("<think><caption>A dog.</caption>", "caption"): None, ("A dog.", "/Caption: (.*)/"): None,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "part"), PARTS)
 def test_a_part_is_found(text: str, part: str) -> None:
     place = judged_range(text, part)
-    assert place
-    assert text[slice(*place)] == PARTS[text, part]
-
-
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("A dog.", "caption"),
-        ("A dog.</caption>", "caption"),
-        ("<captions>A dog.</captions>", "caption"),
-        ("<think><caption>A dog.</caption>", "caption"),
-        ("A dog.", "/Caption: (.*)/"),
-        ("", "caption"),
-    ],
-)
-def test_a_text_without_the_part_has_none(text: str, part: str) -> None:
-    assert judged_range(text, part) is None
-
-
-@pytest.mark.parametrize(
-    "piece", ["<caption>", "<caption ", '"caption": "', '"caption": [', "</caption>"]
-)
-def test_time_is_linear(piece: str) -> None:
-    start = time.process_time()
-    judged_range(piece * (200_000 // len(piece)), "caption")
-    assert time.process_time() - start < 5
+    assert (place and text[slice(*place)]) == PARTS[text, part]
 
 
 TEXT = "<caption>A **red** kite flies.</caption> <answer>kite</answer>"
@@ -81,32 +59,16 @@ def test_only_the_part_is_judged(mode: Any) -> None:
     counts = {"outside the judged part": len("<caption></caption> <answer>kite</answer>")}
     counts |= {"Markdown": 4} if mode == "default" else {}
     assert not_read([(text, verdict.unread)]).unread == counts
-
-
-@pytest.mark.parametrize("mode", ["default", "published"])
-def test_a_completion_without_the_part_is_empty(mode: Any) -> None:
-    reward = PoshReward(MatchJudge(), mode=mode, judged_part="caption")
-    (verdict,) = reward.assess([Sample("", "A red kite flies.", references=(REFERENCE,))])
+    without = [Sample("", REFERENCE, references=(REFERENCE,)), Sample("", REFERENCE)]
+    verdict, row = reward.assess(without)
     assert (verdict.score, verdict.status) == (0.0, Status.EMPTY)
-    assert verdict.note.endswith("no part 'caption'")
-    (row,) = reward.assess([Sample("", "A red kite flies.")])
-    if mode == "default":
-        assert row.status is Status.NOT_APPLICABLE
+    assert mode == "published" or row.status is Status.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("metric", ["posh", "harmonic", "criteria", "pairwise", "differences"])
 def test_every_metric_that_reads_completions_takes_a_part(metric: str) -> None:
     reward: Any = build_reward(metric, MatchJudge(), {"judged_part": "caption"})
     assert reward.judged_part == "caption"
-    with pytest.raises(ValueError, match="judged_part"):
-        build_reward(metric, MatchJudge(), {"judged_part": "/(/"})
-
-
-def test_a_judge_is_shown_the_part_alone() -> None:
-    judge = FakeJudge()
-    reward = JudgedReward(judge, "Rate: {completion}", judged_part="caption")
-    reward.assess([Sample("", TEXT)])
-    assert judge.rated == [["Rate: A red kite flies."]]
 
 
 BESIDE = {
@@ -123,9 +85,10 @@ def test_an_answer_beside_a_description_is_no_part_of_it(text: str) -> None:
     assert " ".join(read_text(text).plain.split()) == BESIDE[text]
 
 
-def test_an_answer_to_the_rows_question_is_read() -> None:
-    assert read_text(TEXT, answers=True).plain.split()[-1] == "kite"
-    judge = FakeJudge()
-    reward = JudgedReward(judge, "Rate: {completion}")
-    reward.assess([Sample("", TEXT, question="What flies?"), Sample("", TEXT)])
-    assert [text.split()[-1] for text in judge.rated[0]] == ["kite", "flies."]
+def test_a_judge_is_shown_the_part_alone_and_an_answer_to_the_rows_question() -> None:
+    samples = [Sample("", TEXT, question="What flies?"), Sample("", TEXT)]
+    for part, expected in ((None, ["kite", "flies."]), ("caption", ["flies."])):
+        judge = FakeJudge()
+        JudgedReward(judge, "Rate: {completion}", judged_part=part).assess(samples)
+        assert [text.split()[-1] for text in judge.rated[0]] == expected
+    assert judge.rated == [["Rate: A red kite flies."]]

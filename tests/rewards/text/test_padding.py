@@ -36,21 +36,13 @@ def test_the_markup_of_a_text_is_none(text: str) -> None:
     assert padding(text) == []
 
 
-@pytest.mark.parametrize(
-    ("mark", "free"),
-    [
-        ("<br>", SAME_MARKS),
-        ("<br/>\n", SAME_MARKS),
-        ("<br class='a'> ", SAME_MARKS),
-        ("&nbsp;", SAME_MARKS),
-        ("<!-- a comment -->", SAME_MARKS),
-        ("** ", SAME_MARKS),
-        ("[]()", IN_A_ROW),
-        ("*", IN_A_ROW),
-        ("`", IN_A_ROW),
-    ],
-)
-def test_the_same_mark_again_in_one_place(mark: str, free: int) -> None:
+SAME = ("<br>", "<br/>\n", "<br class='a'> ", "&nbsp;", "<!-- a comment -->", "** ")
+IN_ROW = ("[]()", "*", "`")
+
+
+@pytest.mark.parametrize("mark", [*SAME, *IN_ROW])
+def test_the_same_mark_again_in_one_place(mark: str) -> None:
+    free = SAME_MARKS if mark in SAME else IN_A_ROW
     assert padding(HONEST + mark * free) == []
     many = found_in(HONEST + mark * 60)
     assert 0 < found_in(HONEST + mark * 2 * free).share < many.share

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from spanreward.rewards import LaveReward, MatchJudge, Sample
 from spanreward.rewards.text.pieces import TOOLS
 from spanreward.rewards.text.written import read_text
 
@@ -196,13 +195,8 @@ def test_one_content_however_it_is_marked_up(text: str) -> None:
 def test_a_call_is_not_read(call: str) -> None:
     reading = read_text(f"A red kite.{call}")
     assert (reading.plain, reading.unread[0][0], reading.unread[0][2]) == ("A red kite.", 11, TOOLS)
-
-
-def test_no_answer_is_found_in_a_call() -> None:
-    text = '<tool_call>{"answer": "cat"}</tool_call>dog'
-    sample = Sample("", text, question="What is it?", answers=("dog",) * 4)
-    (verdict,) = LaveReward(MatchJudge()).assess([sample])
-    assert verdict.score == 1.0
+    with_answer = call.replace('"zoom"', '"<answer>cat</answer>"')
+    assert read_text(f"A red kite.{with_answer}", answers=True).plain == "A red kite."
 
 
 def test_a_sign_has_the_place_of_its_command() -> None:

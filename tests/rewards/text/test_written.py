@@ -1,6 +1,5 @@
 """One reading turns what a model wrote into plain text, whose characters have origins."""
 
-import time
 import unicodedata
 
 import pytest
@@ -11,7 +10,6 @@ from experiments.hacking.hostile_texts import CONTROL
 from spanreward import HarmonicReward, MatchJudge, PoshReward, Sample
 from spanreward.rewards.base.unread import not_read
 from spanreward.rewards.reward.plain_text_reward import plain_sample
-from spanreward.rewards.text.filler import is_degenerate
 from spanreward.rewards.text.written import read_text
 from spanreward.training.evaluation.answer_scores.answer import scores_without_reward
 from tests.support.fakes import FakeJudge
@@ -63,19 +61,6 @@ def test_any_text_is_read_once_and_for_all(text: str) -> None:
     assert visible <= read | unread
 
 
-CALLS = (
-    "<tool_call>", "<tool_call>{</tool_call>", "[TOOL_CALLS]{}", "<function=a", "[TOOL_CALLS][",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("piece", [*MARKUP, *CALLS, "<|tool_call|>"])
-def test_time_is_linear(piece: str) -> None:
-    start = time.process_time()
-    read_text(piece * (100_000 // len(piece)))
-    read_text('{"a": "<box ' + piece * (20_000 // len(piece)))
-    assert time.process_time() - start < 10  # 4 at most here; what is quadratic takes minutes
-
-
 def test_the_cases_from_the_field() -> None:
     """Each is worth what its plain text is worth, and no honest word is filler."""
     for case in text_cases(PoshReward(MatchJudge())):
@@ -87,7 +72,7 @@ def test_the_cases_from_the_field() -> None:
 WRITTEN = "<think>A dog.</think>## Caption\n\n**A blue circle** is above a <b>red</b> square.</s>"
 
 
-def test_spans_lie_on_what_was_written() -> None:
+def test_spans_lie_on_what_was_written_and_a_verdict_says_what_was_not_read() -> None:
     reference = "<answer>A **red** circle is above a red square.</answer>"
     sample = Sample("", WRITTEN, references=("A dog.", reference))
     (verdict,) = PoshReward(MatchJudge()).assess([sample])
@@ -97,18 +82,12 @@ def test_spans_lie_on_what_was_written() -> None:
     pairs = list(zip(plain.spans, verdict.spans, strict=True))
     assert all(said[one.start : one.end] == WRITTEN[two.start : two.end] for one, two in pairs)
     assert {reference[span.start : span.end] for span in verdict.missed} >= {"red"}
-    (published,) = PoshReward(MatchJudge(), mode="published").assess([sample])
-    assert published.score != verdict.score
-
-
-def test_a_verdict_says_what_was_not_read() -> None:
-    sample = Sample("", WRITTEN, references=("A dog.",))
-    (verdict,) = PoshReward(MatchJudge()).assess([sample])
     counts = {"reasoning": 21, "labels": 10, "Markdown": 4, "HTML": 7, "special tokens": 4}
     assert not_read([(WRITTEN, verdict.unread)]).unread == counts
     first = verdict.unread[0]
     assert WRITTEN[first.start : first.end] == "<think>A dog.</think>"
     (published,) = PoshReward(MatchJudge(), mode="published").assess([sample])
+    assert published.score != verdict.score
     assert published.unread == ()
 
 
@@ -127,16 +106,12 @@ def test_unread_text_is_counted_without_markup() -> None:
     (verdict,) = PoshReward(MatchJudge()).assess([sample])
     (unread,) = (span for span in verdict.spans if span.kind == "unread")
     assert unread.start == 10_003
-    assert "past 10000 characters" in unread.note
-    assert unread.note.endswith("the plain text")
     assert verdict.note.endswith("the plain text")
 
 
 def test_measures_without_a_judge_read_the_same_text() -> None:
     text = "<p>" * 40 + "A **dog** sleeps.</s>"
     marked = Sample("", text, references=("<answer>A dog sleeps.</answer>",))
-    assert scores_without_reward(marked, None, 99) == scores_without_reward(
-        plain_sample(marked), None, 99
-    )
-    assert scores_without_reward(marked, None, 99)["overlap"] == 1.0
-    assert not is_degenerate(marked)
+    scores, plain = (scores_without_reward(row, None, 99) for row in (marked, plain_sample(marked)))
+    assert scores == plain
+    assert scores["overlap"] == 1.0
