@@ -36,6 +36,7 @@ from spanreward.training.commands.metric_options import (
 )
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, packages_here
 
+# by `Finding.ok`: the thing is fine, must be mended, or is a mere fact, such as the number of GPUs
 WORDS_OF_STATES = {True: "ok", False: "NO", None: "-"}
 
 
@@ -65,15 +66,22 @@ def main() -> None:
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
-    """Prints one line per finding, "ok" or "NO" first, and below it the advice, if there is any."""
+    """Prints one line per finding, with "ok", "NO" (in red) or "-" first, and below it the advice,
+    if there is any.
+
+    "-" stands before a mere fact, which is neither right nor wrong (`Finding.ok` is None).
+    """
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
         text = f"{finding.what}: {finding.found}"
         if finding.advice:
             text += f"\n{finding.advice}"
-        style = "red" if finding.ok is False else None
+        is_fault = finding.ok is False
+        style = "red" if is_fault else None
         grid.add_row(WORDS_OF_STATES[finding.ok], text, style=style)
-    Terminal(markup=False, emoji=False, highlight=False).print(grid)  # `[train]` is no markup
+    # With markup, rich would take "[train]" in "pip install spanreward[train]" for the name of a
+    # style, and print "pip install spanreward".
+    Terminal(markup=False, emoji=False, highlight=False).print(grid)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

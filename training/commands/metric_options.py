@@ -468,7 +468,7 @@ def open_metric(
     check_metric(name)
     options = read_options(arguments.options)
     for key, value in options.items():
-        # `--set output=PATH` is only valid for a recipe
+        # if the user wrote a flag as an option, `--set limit=9` in place of `--limit 9`
         if key in METRIC_FLAGS:
             raise ValueError(f"{key} is no option of a metric: write --{key} {value}.")
     judge = judge_of(arguments) if arguments.judge else None

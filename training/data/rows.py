@@ -322,17 +322,18 @@ def prompt_and_values(
 def _without_placeholders(text: str, name: str, pictured: bool, where: str) -> str:
     """Returns the text without placeholders of pictures: "<image>Which cup?" gives "Which cup?".
 
-    Raises RecipeError for a placeholder in a row without a picture. name: the text's name, for
-    messages, such as "the prompt".
+    name: the text's name, for messages, such as "the prompt". pictured: whether the row has a
+    picture. where: the row's name, for messages. Raises RecipeError for any placeholder in a row
+    without a picture, and for placeholders of two or more pictures in a row with a picture.
     """
-    picture_count = 1 if pictured else 0
-    try:
-        # raises ValueError for more placeholders than pictures in a row with a picture
-        plain = without_placeholders(text, picture_count, name)
-    except ValueError as error:
-        raise RecipeError(f"{where}: {error}.") from None
-    # the text asks about a picture that the policy would not see
-    if plain != text and not pictured:
+    if pictured:
+        try:
+            return without_placeholders(text, 1, name)
+        except ValueError as error:  # the text has placeholders of more pictures than 1
+            raise RecipeError(f"{where}: {error}.") from None
+    plain = without_placeholders(text)
+    # if the text had a placeholder, it asks about a picture that the policy would not see
+    if plain != text:
         raise RecipeError(
             f"{where} has the placeholder of a picture and no picture, {text!r:.80}: name it in "
             "data.columns."

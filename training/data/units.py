@@ -200,14 +200,17 @@ def character_at(text: str, place: int, unit: str) -> int | None:
     unit: a key of OFFSET_ENCODINGS.
     """
     encoding, unit_bytes = OFFSET_ENCODINGS[unit]
-    # "surrogatepass", so that half an emoji behind the units raises no error
-    content = text.encode(encoding, "surrogatepass")
-    bytes_before = place * unit_bytes
-    if place < 0 or bytes_before > len(content):
+    # Half an emoji matters only among the first `place` units. So the whole text is encoded with
+    # "surrogatepass", which accepts half an emoji anywhere.
+    all_bytes = text.encode(encoding, "surrogatepass")
+    byte_count = place * unit_bytes
+    if place < 0 or byte_count > len(all_bytes):
         return None
+    first_bytes = all_bytes[:byte_count]  # of the first `place` units
     try:
-        return len(content[:bytes_before].decode(encoding))
-    except UnicodeDecodeError:  # a cut character, or half an emoji
+        # without "surrogatepass": raises if half an emoji, or a cut character, is in these bytes
+        return len(first_bytes.decode(encoding))
+    except UnicodeDecodeError:
         return None
 
 

@@ -70,6 +70,9 @@ def evaluate_sides(
     metric does not apply to the prompt. `length` and `truncated` are NaN for answers from a file,
     because a file holds no tokens.
 
+    If a prompt has several sampled answers, posh_f1 is the mean of their scores. If all prompts of
+    all runs have equally many samples, there is also posh_f1_best, the best sample's score.
+
     answers_folder: keeps the answers of policies. A second comparison of the same policies on the
     same prompts reads the answers from this folder and samples nothing. in_files: the result of
     `answers_in_files`, if the caller has already called `check_rewards` and `answers_in_files`.
@@ -79,11 +82,12 @@ def evaluate_sides(
         check_rewards(setup.rewards, setup.prompts.rows)
         in_files = answers_in_files(setup)
     written_by_run = {**in_files, **sampled_answers(setup, answers_folder)}
-    best_of = metrics_with_a_best(setup.rewards, written_by_run.values())
+    # the metrics that are also computed for the best sample: posh_f1, if there is a posh_f1_best
+    with_best_sample = metrics_with_best_sample(setup.rewards, written_by_run.values())
     # judge each run once, even if its side repeats the run for several seeds
     judged_by_run = {}
     for run, written in written_by_run.items():
-        judged_by_run[run] = judge_run(written, setup, best_of)
+        judged_by_run[run] = judge_run(written, setup, with_best_sample)
     answers_by_side = {}
     for side, runs in setup.sides.items():
         answers_by_side[side] = [judged_by_run[run] for run in runs]
@@ -190,7 +194,9 @@ def without_length(texts: Sequence[str]) -> list[_CountedText]:
     return [(text, None) for text in texts]
 
 
-def metrics_with_a_best(rewards: Sequence[Reward], written: Iterable[WrittenRuns]) -> list[str]:
+def metrics_with_best_sample(
+    rewards: Sequence[Reward], written: Iterable[WrittenRuns]
+) -> list[str]:
     """Returns the metrics that also get a column for a prompt's best sample, such as posh_f1_best.
 
     These metrics are each reward's main metric, if all prompts of all runs have the same number of

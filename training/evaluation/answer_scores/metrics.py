@@ -154,7 +154,7 @@ def names_of(reward: Reward) -> list[str]:
     return [f"{reward.__name__}_{part}" for part in parts]
 
 
-def lost_by(metrics: Mapping[str, Metric]) -> list[str]:
+def main_metrics_by_trust(metrics: Mapping[str, Metric]) -> list[str]:
     """Returns the main metrics in the order in which they decide which side lost a prompt: the most
     trusted metric comes first.
 
@@ -204,11 +204,16 @@ def judge_identity(judge: str) -> str:
     keeps its name, such as "match".
     """
     kind, _, model = judge.partition(":")
-    # match, an encoder:FOLDER and a FILE.py:NAME run in one way only
-    if kind not in ("vllm", "transformers", "server", "chat") or not model:
+    is_engine = kind in ("vllm", "transformers")
+    is_server = kind in ("server", "chat")
+    # Only for engines and servers, the same model has several names, such as "vllm:MODEL" and
+    # "transformers:MODEL". If the judge is of another kind, "match", "encoder:FOLDER" or
+    # "FILE.py:NAME", nothing in its name can be left out.
+    if not (is_engine or is_server) or not model:
         return judge
-    if kind in ("server", "chat"):
-        _, _, model = model.partition("#")  # without the URL
+    # if a server runs the model, its name is behind the URL: "server:URL#MODEL"
+    if is_server:
+        _, _, model = model.partition("#")
     # two folders with equal files are one judge
     if Path(model).is_dir():
         return files_hash(Path(model))

@@ -72,9 +72,15 @@ def names_of_block(part: JsonlPart | HubPart | FilePart) -> tuple[str, ...]:
 
 
 def with_held_out_split(part: JsonlPart | HubPart | FilePart) -> JsonlPart | HubPart | FilePart:
-    """Returns the block with the first split of HELD_OUT that its hub dataset has.
+    """Returns the block with the first split of HELD_OUT that its hub dataset has, other than the
+    block's own split.
 
-    A block stays as it is if it is no hub dataset, or has no such split.
+    Example: if a dataset has the splits "train", "validation" and "test", a block of "train" gets
+    "validation". A block of "validation" gets "test": the block's own split is skipped, because its
+    rows are trained on.
+
+    A block stays as it is if it is no hub dataset, or has no such split. part: a block of a
+    recipe's training data.
     """
     if not isinstance(part, HubPart):
         return part

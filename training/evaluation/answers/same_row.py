@@ -105,24 +105,28 @@ def same_turns(line_turns: Sequence[str], line: str, row: str) -> bool:
 
     Example: "USER: Describe. ASSISTANT:" and "Describe." ask the same.
 
-    line_turns: the turns of the line's prompt (`texts_of_turns`). line, row: the whole prompts,
-    each as one text. The line's whole prompt is needed besides its turns: the row's prompt may be
-    the same text, with the system's message and the signs of a chat template.
+    line, row: the two whole prompts, each as one text, with the system's message if there is one.
+    line_turns: the texts of the turns in the line's prompt, without the system's message
+    (`texts_of_turns`). The caller gives the turns, because a line's prompt may be a list of
+    messages, and in the one text `line` the messages can no longer be told apart.
     """
+    # if neither prompt has a chat template, or both have the same
     if same_text(line, row):
         return True
-    # only one of the two prompts has a chat template
-    row_turns = texts_of_turns(row)
+    # if only the line's prompt has a chat template
     if len(line_turns) == 1 and same_text(line_turns[0], row):
         return True
+    # if only the row's prompt has a chat template
+    row_turns = texts_of_turns(row)
     if len(row_turns) == 1 and same_text(row_turns[0], line):
         return True
-    # both prompts have chat templates, maybe two different templates
+    # if both prompts have chat templates, maybe two different templates
     if len(line_turns) == len(row_turns):
         pairs = zip(line_turns, row_turns, strict=True)
         if all(same_text(line_turn, row_turn) for line_turn, row_turn in pairs):
             return True
-    # the row's text may join all messages, the system's message included
+    # if the row's prompt is all messages as one plain text, with the system's message, which the
+    # turns lack
     return same_text(without_special_tokens(line), row)
 
 

@@ -48,6 +48,8 @@ class Setup:
     columns: Sequence[str] = ()
 
     @property
-    def drawn(self) -> list[int]:
-        """The training seed of each run in the statistics; 0 for all runs of fixed systems."""
+    def seeds_that_count(self) -> list[int]:
+        """The training seed of each run, as the statistics count seeds: [0, 1, 2] for three
+        trained runs. Runs of fixed systems have no seeds, and count as one seed: [0, 0, 0].
+        """
         return [0] * len(self.seeds) if self.fixed else self.seeds

@@ -148,22 +148,22 @@ def read_answers(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     path: a file of answers. Raises ValueError for a second answer to a row, and every error of
     `read_samples`.
     """
-    samples = read_samples(path, rows, most=1)
+    samples = read_samples(path, rows, one_each=True)
     return [texts[0] for texts in samples]
 
 
 def read_samples(
     path: str,
     rows: Sequence[Mapping[str, Any]],
-    most: int | None = None,
+    one_each: bool = False,
 ) -> list[list[str]]:
     """Returns the completions of each row, in the order of `rows`.
 
     path: a file of answers. Several completions of a row keep the order of the file. Lines about
-    other rows are ignored. most: the most answers of a row; None for any number. Raises ValueError,
-    naming the line or the row, if rows have no answer, more than `most` answers, or unequal numbers
-    of answers. Also raises ValueError for an answer without text, and for a line about another row
-    of the same id (`differing_key`).
+    other rows are ignored. one_each: whether a second answer to a row is an error. Raises
+    ValueError, naming the line or the row, if rows have no answer, or unequal numbers of answers.
+    Also raises ValueError for an answer without text, and for a line about another row of the same
+    id (`differing_key`).
     """
     samples = {}
     for row in rows:
@@ -174,7 +174,8 @@ def read_samples(
         name = str(record.get("id"))
         text = answer_in(record, where)
         row_texts = texts.setdefault(name, [])
-        if len(row_texts) == most:
+        is_answered = len(row_texts) > 0  # by an earlier line
+        if is_answered and one_each:
             raise RecipeError(
                 f"{where} answers the row {record['id']!r} a second time: keep one answer a row."
             )
@@ -238,8 +239,8 @@ def check_equally_many(path: str, answers: Mapping[str, Sequence[str]]) -> None:
     if counts[fewest] < counts[most]:
         raise RecipeError(
             f"{path} has {counts[most]} answers to the row {most!r} and "
-            f"{counts[fewest]} to {fewest!r}: a row answered twice by mistake keeps one, and "
-            "of sampled answers each row has equally many."
+            f"{counts[fewest]} to {fewest!r}: give every row the same number of answers, and "
+            "remove any answer that was written twice by mistake."
         )
 
 

@@ -75,9 +75,14 @@ def typical_examples(examples: Sequence[ShownPrompt]) -> list[ShownPrompt]:
 def prompt_filters(examples: Sequence[ShownPrompt]) -> list[tuple[str, dict[str, list[int]]]]:
     """Returns the filters of the page as (name, {value: indices of the prompts with this value}).
 
-    Example: ("outcome", {"lost": [0, 2], "won": [1]}). The filters are the outcome, the length of
-    the last answer, whether metrics agree, and the slices. A filter with a single value is left
-    out, because it would hide nothing.
+    Example: ("outcome", {"lost": [0, 2], "won": [1]}). The other filters are:
+
+    - "the last answer is", with "longer", "shorter" and "as long" (`ShownPrompt.length`): the last
+      model's answer against the answer of the model before it;
+    - "metrics", with "agree" and "disagree" (`ShownPrompt.disagree`);
+    - each slice, with the slice's values.
+
+    A filter with a single value is left out, because it would hide nothing.
     """
     # by filter, a sequence of values for each prompt: a prompt may have several values in a slice
     values_of: dict[str, list[Sequence[str]]] = {

@@ -284,7 +284,10 @@ def notes_on_limits(setup: Setup, metrics: Mapping[str, Metric]) -> Iterator[str
     if "trained" in kinds and "untrained" not in kinds:
         caution = "every judge here is one that a model was trained on"
         yield f'{caution}: name held-out metrics under "referees" in the recipe'
-    if "unknown" in kinds and not setup.fixed:
+    # Fixed systems, such as models behind an API, count as not trained, so they have not learned to
+    # please a judge.
+    are_trained = not setup.fixed
+    if "unknown" in kinds and are_trained:
         yield (
             "nothing here says what every side was trained on, so a judge may be one that it "
             "has learned to please"

@@ -18,7 +18,7 @@ from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
 from spanreward.training.evaluation.answer_scores.metrics import (
     Metric,
-    lost_by,
+    main_metrics_by_trust,
     metrics_of,
     names_of,
 )
@@ -82,7 +82,8 @@ class Comparison:
         metrics: the metrics by name, in the column order of tables.
         models: {model: {metric: mean}}.
         pairs: every later model against every earlier model.
-        lost_by: the main metrics, in the order in which they decide which model lost a prompt.
+        lost_by: the main metrics, the most trusted first. The first one that scored both answers to
+            a prompt decides which model lost the prompt.
         ranking: the models by the first metric of `lost_by`, the best model first.
         parts: the metrics that are split by kind of phrase (`parts_by_kind`).
         compute: the cost of each side.
@@ -124,12 +125,12 @@ def summarise_comparison(setup: Setup, evaluation: Evaluation) -> Comparison:
         raise _nothing_judged(setup, answers_of)
     scales = _scales_of(setup.rewards)
     summary = summarise_models(
-        scores, setup.drawn, evaluation.failed, setup.sides, scales, clusters
+        scores, setup.seeds_that_count, evaluation.failed, setup.sides, scales, clusters
     )
     failures = failures_of(setup, evaluation.answers)
     pairs = compare_pairs(setup, evaluation, summary.differences, metrics, failures)
-    metrics_by_trust = lost_by(metrics)  # the main metrics, the most trusted first
-    decisive = metrics_by_trust[0]  # the ranking is by this metric
+    main_metrics = main_metrics_by_trust(metrics)
+    decisive = main_metrics[0]  # the most trusted metric: the ranking is by this metric
     decisive_scores = {side: table[decisive] for side, table in scores.items()}
     decisive_means = {model: means[decisive] for model, means in summary.models.items()}
     # None for each side if all answers come from files, which hold no tokens
@@ -140,7 +141,7 @@ def summarise_comparison(setup: Setup, evaluation: Evaluation) -> Comparison:
         metrics=metrics,
         models=summary.models,
         pairs=pairs,
-        lost_by=metrics_by_trust,
+        lost_by=main_metrics,
         ranking=rank_models(decisive_scores, decisive_means, clusters, failures),
         parts=parts_by_kind(setup, evaluation.answers),
         compute=compute_of(setup.sides, lengths),
@@ -221,8 +222,10 @@ def _scales_of(rewards: Sequence[Reward]) -> dict[str, tuple[float, float]]:
 
 
 def _nothing_judged(setup: Setup, answers_of: Mapping[str, Sequence[JudgedAnswer]]) -> ValueError:
-    """Returns the error for answers to which no main metric applies, with the first verdict's
-    note.
+    """Returns the error for answers to which no main metric applies: neither the metric of a
+    reward, nor a metric without a judge, such as vqa_accuracy.
+
+    The message ends with the first note of a verdict, in brackets, if some verdict has a note.
     """
     names = [reward.__name__ for reward in setup.rewards]
     why = ""
@@ -231,7 +234,8 @@ def _nothing_judged(setup: Setup, answers_of: Mapping[str, Sequence[JudgedAnswer
             why = f" ({answer.verdict.note})"
             break
     return ValueError(
-        f"the rewards {names} apply to none of these answers, and no metric without a judge{why}."
+        f"none of these answers can be judged, neither by the rewards {names} nor by a metric "
+        f"without a judge{why}."
     )
 
 

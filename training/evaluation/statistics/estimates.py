@@ -86,9 +86,10 @@ def estimate_of(
     """Returns the mean score over prompts, with three intervals: over prompts, over training seeds,
     and over both together.
 
-    Each prompt counts once, by its mean over the rows. A prompt with nothing but NaN is left out.
-    The interval over prompts (a bootstrap) holds the trained models fixed. This interval shows how
-    far other prompts could move the mean, NOT how far another training seed could.
+    Each prompt counts once, by its mean over the rows. Prompts and seeds with nothing but NaN are
+    left out, and are not among the numbers `counted` (prompts) and `trained` (seeds). The interval
+    over prompts (a bootstrap) holds the trained models fixed. This interval shows how far other
+    prompts could move the mean, NOT how far another training seed could.
 
     Args:
         values: scores of shape (rows, prompts).
@@ -102,26 +103,27 @@ def estimate_of(
     per_seed: list[float | None] = []
     for mean in nan_means(array):
         per_seed.append(None if np.isnan(mean) else float(mean))
-    # without clusters, `in_clusters` gives the mean over rows of each prompt with a score
-    prompt_means, _ = in_clusters(array, None)
+    prompt_means = means_of_prompts(array)
     if not len(prompt_means):
         return Estimate(None, None, None, per_seed)
-    # over prompts: clusters are drawn whole, and the mean of a draw is its sum / its count
-    sums, counts = in_clusters(array, clusters)
-    over_prompts = ratio_interval(sums, counts, draws=resamples)
-    # over training seeds
+    # the interval over prompts: clusters are drawn whole, and the mean of a draw is the sum of its
+    # scores / the number of its prompts
+    cluster_sums, cluster_sizes = in_clusters(array, clusters)
+    over_prompts = ratio_interval(cluster_sums, cluster_sizes, draws=resamples)
+    # the interval over training seeds
     row_seeds = range(len(array)) if seeds is None else seeds
     seed_rows = of_seeds(array, row_seeds)  # (seeds, prompts)
     has_score = ~np.isnan(seed_rows).all(axis=1)
     seed_rows = seed_rows[has_score]
-    runs_low, runs_high = interval_over_seeds(nan_means(seed_rows).tolist())
+    seed_means = nan_means(seed_rows).tolist()
+    seeds_low, seeds_high = interval_over_seeds(seed_means)
     estimate = Estimate(
         mean=float(prompt_means.mean()),
         low=None if over_prompts is None else over_prompts.low,
         high=None if over_prompts is None else over_prompts.high,
         per_seed=per_seed,
-        runs_low=runs_low,
-        runs_high=runs_high,
+        runs_low=seeds_low,
+        runs_high=seeds_high,
         counted=len(prompt_means),
         trained=len(seed_rows),
     )
@@ -180,6 +182,16 @@ def paired_difference(
         tie=int((outcomes == 0).sum()),
         loss=int((outcomes == -1).sum()),
     )
+
+
+def means_of_prompts(values: Array) -> Array:
+    """Returns the mean over rows of each prompt that has a score: [[.2, nan], [.4, nan]] gives
+    [.3].
+
+    values: (rows, prompts).
+    """
+    means = nan_means(values.T)
+    return means[~np.isnan(means)]
 
 
 def in_clusters(values: Array, clusters: Sequence[int] | None) -> tuple[Array, Array]:

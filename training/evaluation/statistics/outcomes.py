@@ -162,11 +162,15 @@ def why_undecided_over_seeds(difference: Difference, prompts_sign: int, lone: st
     """Returns the reason why other training seeds could turn the sign of the difference; "" if they
     hardly could.
 
-    prompts_sign: the sign of the interval over prompts. lone: the name of the side that is a single
-    training run while the other side has several runs; "" for no such side.
+    prompts_sign: the sign of the interval over prompts: 1, -1, or 0 for an interval that holds 0.
+    lone: the name of the side that is a single training run while the other side has several runs;
+    "" for no such side.
     """
     if difference.trained < MIN_SEEDS:
         return f"{UNDECIDED_OUTCOME} over seeds: {too_few(difference.trained)}"
+    # The interval over prompts and the interval over prompts and seeds are around the same mean, so
+    # they are not on opposite sides of 0. If their signs differ, one of them holds 0: almost always
+    # the interval over prompts and seeds, because it is the wider one.
     both_sign = interval_sign(difference.both_low, difference.both_high)
     if both_sign != prompts_sign:
         return f"{UNDECIDED_OUTCOME} over prompts and seeds together: the interval holds 0"

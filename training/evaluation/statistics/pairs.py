@@ -137,7 +137,7 @@ def _compare_pair(
     # One number per comparison of two runs. If the user gave the same two runs for several seeds,
     # they are independent only once.
     runs = list(zip(setup.sides[later], setup.sides[earlier], strict=True))
-    seeds = independent_seeds(setup.drawn, runs)
+    seeds = independent_seeds(setup.seeds_that_count, runs)
     mains = [name for name, metric in metrics.items() if metric.main]
     slices = compare_slices(
         later_scores, earlier_scores, setup.prompts.slices, mains, seeds, clusters, waits
@@ -191,22 +191,24 @@ def lone_run(setup: Setup, later: str, earlier: str) -> str:
     """Returns the name of the side that is a single training run while the other side has several
     runs; "" for no such side.
 
-    Such a side gets no verdict, because one run does not show how far other seeds would be.
+    Such a side gets no verdict, because one run does not show how far other seeds would be. Two
+    exceptions need no other seeds, and give "":
 
-    A side is no lone run if a run of the other side began from its policy, as "sft" in "sft, then
-    dapo with three seeds". The comparison is then about the training that began from this very
-    policy, so the policy needs no other seeds.
+    - The single run is a fixed system, which has no training seeds: its folder has no recipe.
+    - A run of the other side began its training from the single run: three runs of "dapo" began
+      from the policy of "sft". The comparison is then about what "dapo" made of this very policy.
     """
     for name, other in ((later, earlier), (earlier, later)):
         runs = set(setup.sides[name])
         other_runs = set(setup.sides[other])
-        # only a single run beside several runs is a problem
-        if len(runs) > 1 or len(other_runs) == 1:
+        is_one_beside_several = len(runs) == 1 and len(other_runs) > 1
+        if not is_one_beside_several:
             continue
         run = setup.sides[name][0]
-        began_from = set(map(first_policy, other_runs))
-        # a run without a recipe is a fixed system, which has no training seeds
-        if recipe_of(run) and Path(run).resolve() not in began_from:
+        has_recipe = bool(recipe_of(run))
+        policies_of_other = set(map(first_policy, other_runs))
+        other_began_from_run = Path(run).resolve() in policies_of_other
+        if has_recipe and not other_began_from_run:
             return name
     return ""
 

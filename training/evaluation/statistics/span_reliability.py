@@ -72,6 +72,8 @@ def labelled_rows(
 ) -> list[Labelled]:
     """Returns the spans and people's labels of each text with a score.
 
+    Each text gets a `group` of its own, as if no two texts answered the same prompt.
+
     texts: each completion with the character ranges that people marked as wrong. verdicts: the
     verdict on each text. Raises ValueError if no text has a score.
     """
@@ -79,9 +81,10 @@ def labelled_rows(
     judged_texts = zip(texts, verdicts, strict=True)
     for number, (text, verdict) in enumerate(judged_texts):
         sample, wrong = text
-        # each text is taken as a group of its own
-        if verdict.score is not None:
-            rows.append(Labelled(sample.completion, verdict.spans, wrong, number))
+        if verdict.score is None:
+            continue
+        labelled = Labelled(sample.completion, verdict.spans, wrong, group=number)
+        rows.append(labelled)
     if not rows:
         raise ValueError(
             f"none of {len(texts)} completions has a verdict; the first: {verdicts[0].note}"

@@ -27,8 +27,8 @@ from spanreward.training.evaluation.statistics.estimates import (
     Estimate,
     as_scores,
     estimate_of,
-    in_clusters,
     independent_seeds,
+    means_of_prompts,
     paired_difference,
 )
 
@@ -94,27 +94,23 @@ def summarise_models(
             training with the same seed on another machine or from perturbed weights. Such rows
             count as one seed.
         failed: bools of the shapes of `scores`, True where a judge failed; by default at every NaN.
-        runs: the run of each row, by model, such as its folder. If several rows compare the same
-            two runs, the difference counts once.
+        runs: by model, the run of each row, such as a folder (default: each row is another run).
+            Row s of a later model is compared with row s of an earlier model. If the models have
+            the same two runs in several rows, the rows count as one seed, because they repeat the
+            same scores.
         scales: the lowest and highest score of each metric that is not in [0, 1].
         clusters: one number per prompt, equal for prompts that are drawn together.
         resamples: the draws of the bootstrap.
     """
     metrics = list(next(iter(scores.values())))  # all models have the same metrics
     arrays: dict[str, dict[str, Array]] = {}
-    failures: dict[str, dict[str, BooleanArray]] = {}
     for model, table in scores.items():
         arrays[model] = {metric: as_scores(table[metric]) for metric in metrics}
-        if failed is None:
-            failures[model] = {metric: np.isnan(arrays[model][metric]) for metric in metrics}
-        else:
-            of_model = failed[model]
-            failures[model] = {metric: np.asarray(of_model[metric], bool) for metric in metrics}
     first_array = next(iter(arrays.values()))[metrics[0]]
-    rows = range(len(first_array))
+    rows = range(len(first_array))  # all arrays have equally many rows
     tables = _Tables(
         scores=arrays,
-        failed=failures,
+        failed=_failures_of(arrays, failed),
         seeds=list(seeds or rows),
         runs=runs or dict.fromkeys(scores, rows),
         scales=scales or {},
@@ -131,6 +127,25 @@ def summarise_models(
             of_pair[metric] = _difference_of(tables, later, earlier, metric)
         differences[later, earlier] = of_pair
     return Summary(models, differences)
+
+
+def _failures_of(
+    arrays: Mapping[str, Mapping[str, Array]], failed: TablesOfModels | None
+) -> dict[str, dict[str, BooleanArray]]:
+    """Returns `failed` as arrays of bools, {model: {metric: (rows, prompts)}}; with None, True at
+    every NaN of the scores.
+
+    arrays: the scores, {model: {metric: (rows, prompts)}}.
+    """
+    failures: dict[str, dict[str, BooleanArray]] = {}
+    for model, table in arrays.items():
+        failures[model] = {}
+        for metric, values in table.items():
+            if failed is None:
+                failures[model][metric] = np.isnan(values)
+            else:
+                failures[model][metric] = np.asarray(failed[model][metric], bool)
+    return failures
 
 
 def _mean_of(tables: _Tables, model: str, metric: str) -> Estimate:
@@ -265,7 +280,7 @@ def worst_case(
     for score_a, score_b in ((lowest, highest), (highest, lowest)):
         filled_a = np.where(failed_a, score_a, a)
         filled_b = np.where(failed_b, score_b, b)
-        prompt_means, _ = in_clusters(filled_a - filled_b, None)
+        prompt_means = means_of_prompts(filled_a - filled_b)
         if not len(prompt_means):  # the metric applies to no prompt in both arrays
             return None
         means.append(float(prompt_means.mean()))

@@ -97,7 +97,7 @@ def test_a_reward_that_applies_to_nothing_is_told() -> None:
     told = summarise_comparison(SETUP, judged({"overlap": 0.1})).warnings
     applied = [text.partition(" applies to none")[0] for text in told]
     assert applied == ["the reward posh", "the reward truth"]
-    with pytest.raises(ValueError, match=r"\['posh', 'truth'\] apply to none"):
+    with pytest.raises(ValueError, match=r"neither by the rewards \['posh', 'truth'\] nor by"):
         summarise_comparison(SETUP, judged({}))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spanreward.training.evaluation.answer_scores.metrics import Metric, lost_by
+from spanreward.training.evaluation.answer_scores.metrics import Metric, main_metrics_by_trust
 from spanreward.training.evaluation.statistics.estimates import Difference
 from spanreward.training.evaluation.statistics.outcomes import Compared, judge_pair
 from spanreward.training.evaluation.statistics.sentences import (
@@ -199,5 +199,7 @@ def test_any_two_metrics_that_contradict_are_told() -> None:
 
 
 def test_the_trained_reward_says_last_who_lost() -> None:
-    assert lost_by(METRICS) == ["truth_f1", "harmonic_overall", "overlap", "posh_f1"]
-    assert lost_by({"posh_f1": METRICS["posh_f1"], "words": METRICS["words"]}) == ["posh_f1"]
+    assert main_metrics_by_trust(METRICS) == ["truth_f1", "harmonic_overall", "overlap", "posh_f1"]
+    assert main_metrics_by_trust({"posh_f1": METRICS["posh_f1"], "words": METRICS["words"]}) == [
+        "posh_f1"
+    ]
