@@ -28,6 +28,7 @@ from transformers import (
 from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.callbacks.base import Watching
 from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.grpo.reward_functions import distinct_names
 from spanreward.training.run_folder import continue_lines
 
 log = logging.getLogger(__name__)
@@ -151,11 +152,12 @@ class VerdictFile(Watching):
         if self.path is None:
             return
         # write one line for each completion, with the verdict of each recorder
+        names = distinct_names([recorder.__name__ for recorder in self.recorders])
         lines = []
         for row, sample in enumerate(self.recorders[0].samples):
             rewards = {}
-            for recorder in self.recorders:
-                rewards[recorder.__name__] = recorder.verdicts[row].to_dict()
+            for name, recorder in zip(names, self.recorders, strict=True):
+                rewards[name] = recorder.verdicts[row].to_dict()
             line = {
                 "step": self._step,
                 "id": sample.id,

@@ -36,6 +36,7 @@ from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.evaluation.page.render import write_rendered
 from spanreward.training.grpo.recorder import Recorder, RewardsByFunction, TokenAdvantages
+from spanreward.training.grpo.reward_functions import distinct_names
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class ShownRow:
         sample: the judged sample.
         verdicts: the verdict of each Reward, by the Reward's name.
         reward: the weighted sum of rewards that TRL logs. None if no reward function gave a value,
-            or if a judge failed.
+            or if the judge of a reward whose weight is not 0 failed.
         lead: the reward less the mean of its group; None before the completion is chosen, for a
             completion without a reward, and for a trainer without groups.
         advantage: the scalar advantage; None if the trainer does not pass it to the recorders.
@@ -184,7 +185,12 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
     All recorders have judged the same completions. TRL's own trainer does not pass rewards and
     weights to the recorders. Then the rewards are the verdicts' scores. The weights are
     GRPOConfig's reward_weights, or 1 for each recorder if there are other reward functions too.
+
+    A failed judge leaves the completion without a reward, unless its reward has weight 0: then the
+    weighted sum does without it. TRL's own trainer takes two rewards of one name, and pays both.
+    The rows then have them under two names, such as "posh" and "posh_1".
     """
+    names = distinct_names([recorder.__name__ for recorder in recorders])
     weights = args.reward_weights if isinstance(args, GRPOConfig) else None
     if not weights or len(weights) != len(recorders):
         weights = [1.0] * len(recorders)
@@ -192,14 +198,23 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
     any_recorder = recorders[0]
     samples = any_recorder.samples
     paid = any_recorder.paid
+    # whether a failure of the recorder's judges leaves a completion without a reward
+    decides = [weight != 0 for weight in weights]
+    if paid:  # SpanGRPOTrainer has set it in each recorder
+        decides = [recorder.decides for recorder in recorders]
     advantages: Sequence[float | None] = [None] * len(samples)
     if any_recorder.advantages:
         advantages = any_recorder.advantages
     rows = []
     for number, (sample, advantage) in enumerate(zip(samples, advantages, strict=True)):
-        verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
+        verdicts = {}
+        failed = False
+        for name, recorder, counts in zip(names, recorders, decides, strict=True):
+            verdict = recorder.verdicts[number]
+            verdicts[name] = verdict
+            if counts and verdict.status.failed:
+                failed = True
         payments = paid[number] if paid else weighted_scores(verdicts, weights)
-        failed = any(verdict.status.failed for verdict in verdicts.values())
         row = ShownRow(
             kind="",
             sample=sample,

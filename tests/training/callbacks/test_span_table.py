@@ -19,6 +19,7 @@ from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.rewards.base.verdict_html import legible_in_html
 from spanreward.rewards.files import outputs
 from spanreward.training.callbacks import span_table
+from spanreward.training.callbacks.json_lines import VerdictFile
 from spanreward.training.callbacks.span_table import (
     ShownRow,
     SpanTableCallback,
@@ -31,6 +32,7 @@ from spanreward.training.callbacks.span_table import (
 )
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.chromium import browse, measure, needs_chromium
+from tests.support.files import read_lines
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.page import Page
 from tests.support.steps import arguments, step_of
@@ -167,14 +169,43 @@ def test_the_page_adds_up_to_what_trl_logs(tmp_path: Path) -> None:
     assert [row.reward for row in rows] == pytest.approx(totals)
 
 
-def test_a_stock_trainer_s_weights_are_those_of_its_settings(tmp_path: Path) -> None:
-    recorders = [Recorder(Scored(lambda sample: 0.25, name)) for name in ("one", "two")]
+@pytest.mark.parametrize("second", ["two", "one"])
+def test_a_stock_trainer_s_rewards_add_up_even_of_one_name(tmp_path: Path, second: str) -> None:
+    """TRL pays two rewards of one name, and logs them under one key; the page shows both."""
+    recorders = [
+        Recorder(Scored(lambda sample: 0.25, "one")),
+        Recorder(Scored(lambda sample: 0.5, second)),
+    ]
     settings = {"reward_weights": [0.5, 2.0], "max_steps": 1, "stock": True}
-    table = SpanTableCallback(recorders, every=1)
-    make_trainer(tmp_path, scenes(8), recorders, callbacks=[table], **settings).train()
+    callbacks = [SpanTableCallback(recorders, every=1), VerdictFile(recorders, tmp_path)]
+    make_trainer(tmp_path, scenes(8), recorders, callbacks=callbacks, **settings).train()
     html = (tmp_path / "spans" / "step-000001.html").read_text()
-    assert "Mean reward 0.625 over 8 " in html
-    assert f"<span>one <b>0.25</b> {TIMES} 0.5</span><span>two <b>0.25</b> {TIMES} 2</span>" in html
+    assert "Mean reward 1.125 over 8 " in html
+    name = {"two": "two", "one": "one_1"}[second]
+    assert f"<span>one <b>0.25</b> {TIMES} 0.5</span>" in html
+    assert f"<span>{name.replace('_', ' ')} <b>0.50</b> {TIMES} 2</span>" in html
+    line = read_lines(tmp_path / "verdicts.jsonl")[0]
+    scores = {name: verdict["score"] for name, verdict in line["rewards"].items()}
+    assert scores == {"one": 0.25, name: 0.5}
+
+
+@pytest.mark.parametrize("stock", [True, False])
+@pytest.mark.parametrize(("weight", "rewards"), [(0.0, [0.5] * 8), (1.0, [None] * 8)])
+def test_a_failed_judge_counts_where_its_reward_has_a_weight(
+    tmp_path: Path, stock: bool, weight: float, rewards: list[float | None]
+) -> None:
+    late = Verdict(None, Status.TIMEOUT)
+    recorders = [
+        Recorder(Scored(lambda sample: 0.5, "on_time")),
+        Recorder(Scored(lambda sample: late, "late")),
+    ]
+    settings: dict[str, Any] = {"reward_weights": [1.0, weight], "max_steps": 1, "stock": stock}
+    if not stock:
+        settings["max_failed_fraction"] = 1.0
+    trainer = make_trainer(tmp_path, scenes(8), recorders, **settings)
+    trainer.train()
+    rows = recorded_rows(recorders, trainer.args)
+    assert [row.reward for row in rows] == rewards
 
 
 def test_one_reward_of_weight_1_is_no_sum(tmp_path: Path) -> None:
