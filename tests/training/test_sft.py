@@ -9,7 +9,7 @@ from PIL import Image
 
 from spanreward.training.recipe import RecipeError
 from spanreward.training.run import build_trainer
-from spanreward.training.sft import SupervisedTrainer, shown_example, trained_tokens
+from spanreward.training.sft import SupervisedTrainer, trained_tokens
 from tests.support.tiny_models import save_llava, save_qwen
 from tests.support.tiny_sft import BASE_TOKENS, CHATML, LINES, save_with, sft_recipe
 
@@ -76,18 +76,6 @@ def test_the_tokens_are_those_that_trl_trains(tmp_path: Path, save: Any) -> None
     tokens = trained_tokens(trainer.processing_class, row)
     assert [*tokens.prompt, *tokens.answer] == ids.tolist()
     assert tokens.answer == labels[labels != -100].tolist()
-
-
-def test_the_shown_example(tmp_path: Path) -> None:
-    save_with(tmp_path / "policy")
-    trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT]), [])
-    answer = [{"role": "assistant", "content": "A star."}]
-    row = {"prompt": [{"role": "user", "content": "Why?"}], "completion": answer}
-    text = shown_example(trainer.processing_class, row)
-    first, second = text.split("\ntrained (")
-    assert first.startswith("read, not trained (")
-    assert first.endswith("tokens):\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n")
-    assert second.endswith("tokens):\nA star.<|im_end|>\n")
 
 
 def test_a_template_that_never_ends_a_turn_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The callbacks on a user's GRPOTrainer and SFTTrainer, for real, with W&B offline and trackio."""
+"""The callbacks on a user's GRPOTrainer, for real, with W&B offline."""
 
 import logging
 import re
@@ -9,7 +9,8 @@ from typing import Any, Self
 import pytest
 import torch
 from datasets import Dataset
-from trl import GRPOConfig, SFTConfig, SFTTrainer
+from transformers import TrainerControl, TrainerState
+from trl import GRPOConfig
 
 from experiments.scenes.parts import TINY, scenes_part
 from spanreward import (
@@ -26,6 +27,7 @@ from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy
 from tests.support.custom_trainer import WarmUpTrainer
 from tests.support.files import read_lines
+from tests.support.steps import arguments, step_of
 from tests.support.tiny_trainer import COMMON, Scored, advantages_of, make_trainer
 
 DATA = scenes_part(count=16)
@@ -165,33 +167,22 @@ def test_a_dead_judge_stops_a_stock_trainer_in_one_sentence(
     assert page.count("timeout: not counted") == 2
 
 
-def test_a_callback_that_sees_nothing_says_what_to_do(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback])
+@pytest.mark.parametrize(("asked", "unasked"), [([0], "other"), ([], "asked and other")])
+def test_recorders_that_no_trainer_asks_are_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: Any, asked: list[int], unasked: str
 ) -> None:
-    model, processor = load_policy(TINY, seed=1)
-    of_grpo = ("num_generations", "max_completion_length")
-    settings = {key: value for key, value in COMMON.items() if key not in of_grpo}
-    args = SFTConfig(output_dir=str(tmp_path), max_length=None, **settings)
-    data = load_data(DATA, True)
-    trainer = SFTTrainer(model, args, train_dataset=data, processing_class=processor)
-    trainer.add_callback(SpanTableCallback([scored()], every=1))
+    recorders = [scored(name="asked"), scored(name="other")]
+    callback = kind(recorders)
+    callback.on_train_begin(arguments(tmp_path), TrainerState(), TrainerControl())
     with caplog.at_level(logging.WARNING, "spanreward.training"):
-        trainer.train()
+        for step in (1, 2):
+            with step_of(callback, arguments(tmp_path), step):
+                for number in asked:
+                    recorders[number]([""], ["A star."])
     (record,) = caplog.records
-    assert re.match("SpanTableCallback .* by scored in step 1", record.getMessage())
-    assert "nothing to watch" in record.getMessage()
-
-
-def test_the_recorder_that_no_trainer_asks_is_named(
-    tmp_path: Path, dataset: Dataset, caplog: pytest.LogCaptureFixture
-) -> None:
-    asked, other = scored(name="asked"), scored(name="other")
-    trainer = make_trainer(tmp_path, dataset, [asked], stock=True, max_steps=3)
-    trainer.add_callback(RewardHealthCallback([asked, other]))
-    with caplog.at_level(logging.WARNING, "spanreward.training"):
-        trainer.train()
-    (record,) = caplog.records
-    assert re.match("RewardHealthCallback .* by other in step 1", record.getMessage())
+    told = f"{kind.__name__} .* by {unasked} in step 1: .*nothing to watch"
+    assert re.match(told, record.getMessage())
 
 
 @pytest.mark.parametrize("kind", [SpanTableCallback, RewardHealthCallback])
@@ -228,20 +219,3 @@ def test_wandb_offline_holds_the_numbers_and_the_page(
     (page,) = [row for row in rows if "spans.path" in row]
     assert page["spans._type"] == "html-file"
     assert page["train/global_step"] == 2
-
-
-def test_trackio_holds_the_numbers(
-    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    storage = pytest.importorskip("trackio.sqlite_storage")
-    # the environment is read at import, long ago
-    monkeypatch.setattr(storage, "TRACKIO_DIR", tmp_path / "trackio")
-    reward = Recorder(by_length())
-    to = {"report_to": "trackio", "project": "callbacks", "run_name": "health"}
-    callbacks = [RewardHealthCallback([reward])]
-    trainer = grpo(tmp_path, dataset, [reward], callbacks, max_steps=1, **to)
-    trainer.train()
-    lines = storage.SQLiteStorage.get_logs("callbacks", "health")
-    logged = values(trainer.state.log_history, LENGTH)
-    assert values(lines, f"train/{LENGTH}") == logged
-    assert len(logged) == 1

@@ -25,7 +25,6 @@ from spanreward.training.callbacks.span_table import (
     SpanTableCallback,
     lead_of,
     log_page,
-    of_different_groups,
     page_rows,
     recorded_rows,
     write_page,
@@ -275,18 +274,12 @@ def callback_at(step: int, table: SpanTableCallback, folder: Path, stop: bool = 
         table.recorders[0](["Describe."] * 2, ["A star.", "A square."])
 
 
-def test_a_page_every_so_many_steps(recorder: Recorder, tmp_path: Path) -> None:
-    table = SpanTableCallback([recorder], every=2)
+def test_a_page_every_so_many_steps_and_at_the_last(recorder: Recorder, tmp_path: Path) -> None:
+    table = SpanTableCallback([recorder], every=3)
     for step in range(1, 6):
-        callback_at(step, table, tmp_path)
-    names = [f"step-00000{step}.html" for step in (2, 4, 5)]  # 5 is the last
+        callback_at(step, table, tmp_path, stop=step == 4)
+    names = [f"step-00000{step}.html" for step in (3, 4, 5)]  # 5 is the last
     assert sorted(path.name for path in (tmp_path / "spans").iterdir()) == names
-
-
-@pytest.mark.parametrize("stop", [False, True])
-def test_the_last_step_has_a_page(recorder: Recorder, tmp_path: Path, stop: bool) -> None:
-    callback_at(3, SpanTableCallback([recorder]), tmp_path, stop)
-    assert (tmp_path / "spans" / "step-000003.html").exists() == stop
 
 
 def test_a_full_disk_does_not_end_the_training(
@@ -331,11 +324,6 @@ def test_a_page_that_cannot_be_drawn_does_not_end_the_training(
 def test_a_table_every_no_steps_is_refused(recorder: Recorder) -> None:
     with pytest.raises(ValueError, match=r"^every .* got 0"):
         SpanTableCallback([recorder], every=0)
-
-
-def test_the_best_are_of_different_prompts() -> None:
-    assert of_different_groups([3, 2, 1, 5, 0, 4], group=2) == [3, 1, 5, 2, 0, 4]
-    assert of_different_groups([1, 0, 2], group=3) == [1, 0, 2]
 
 
 @needs_chromium
