@@ -1,12 +1,13 @@
 """A short DAPO run on Scenes through the command that a user types, with another judge."""
 
-import json
+import math
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.scenes.parts import TINY
+from tests.support.files import read_lines
 from tests.support.paths import ROOT
 
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
@@ -32,5 +33,16 @@ def logged_steps(
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    return [line for line in lines if "loss" in line]
+    return [line for line in read_lines(output / "metrics.jsonl") if "loss" in line]
+
+
+def check_judged(steps: Sequence[Mapping[str, Any]], count: int) -> None:
+    """Checks that a judge has scored every completion of `count` steps."""
+    assert [step["step"] for step in steps] == list(range(1, count + 1))
+    for step in steps:
+        assert step["judge/failed_fraction"] == 0
+        assert step["judge/questions"] > 0
+        assert step["judge/prompt_tokens"] > 0 or step["judge/cached"] > 0
+        # step["reward"] also holds the punishment of overlong texts
+        assert 0 <= step["rewards/posh/mean"] <= 1
+        assert math.isfinite(step["loss"])

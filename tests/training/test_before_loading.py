@@ -26,7 +26,6 @@ def nothing_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     (tmp_path / "rows.jsonl").write_text('{"prompt": "Which?", "reference": "A cat."}\n')
     (tmp_path / "bad.jsonl").write_text('{"prompt": "Which?", "reference": 7}\n')
-
     (tmp_path / "hub").mkdir()
     (tmp_path / "hub" / "train.jsonl").write_text((tmp_path / "rows.jsonl").read_text())
 
@@ -126,8 +125,3 @@ def test_settings_are_checked_for_as_many_processes_as_train() -> None:
     check_together(SpanGRPOConfig, settings, processes=8)
     with pytest.raises(ValueError, match=r"generation_batch_size \(1\) must be divisible"):
         check_together(SpanGRPOConfig, settings, processes=1)
-
-
-def test_nothing_is_wrong_with_the_quickstart() -> None:
-    for path in (DAPO, SFT):
-        assert list(faults_of(load_recipe(path), 1)) == []

@@ -282,43 +282,36 @@ def test_a_page_every_so_many_steps_and_at_the_last(recorder: Recorder, tmp_path
     assert sorted(path.name for path in (tmp_path / "spans").iterdir()) == names
 
 
-def test_a_full_disk_does_not_end_the_training(
-    recorder: Recorder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+def full(path: Path) -> TextIO:
+    path.write_text("half a page")
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def outside(samples: list[Sample]) -> list[Verdict]:
+    """Verdicts that Reward.judge_samples refuses."""
+    return [Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))] * len(samples)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"), [("full disk", "Errno 28"), ("no page", "span from 0 to 500")]
+)
+def test_a_page_that_cannot_be_written_does_not_end_the_training(
+    fault: str, told: str, recorder: Recorder, tmp_path: Path, monkeypatch: Any, caplog: Any
 ) -> None:
     """One warning, no half page; with room again there are pages again."""
     table = SpanTableCallback([recorder], every=1)
-
-    def full(path: Path) -> TextIO:
-        path.write_text("half a page")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         with monkeypatch.context() as patched:
-            patched.setattr(outputs, "_new_file", full)
+            if fault == "full disk":
+                patched.setattr(outputs, "_new_file", full)
+            else:
+                patched.setattr(recorder.reward, "judge_samples", outside)
             callback_at(1, table, tmp_path)
             callback_at(2, table, tmp_path)
         callback_at(3, table, tmp_path)
     (record,) = caplog.records
-    assert re.match("the table of step 1 .*Errno 28", record.getMessage())
+    assert re.match(f"the table of step 1 .*{told}", record.getMessage())
     assert [path.name for path in (tmp_path / "spans").iterdir()] == ["step-000003.html"]
-
-
-def test_a_page_that_cannot_be_drawn_does_not_end_the_training(
-    recorder: Recorder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    # which Reward.judge_samples refuses
-    outside = Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))
-    monkeypatch.setattr(recorder.reward, "judge_samples", lambda samples: [outside] * len(samples))
-    with caplog.at_level(logging.WARNING, "spanreward.training"):
-        callback_at(1, SpanTableCallback([recorder], every=1), tmp_path)
-    (record,) = caplog.records
-    assert "span from 0 to 500" in record.getMessage()
 
 
 def test_a_table_every_no_steps_is_refused(recorder: Recorder) -> None:

@@ -30,7 +30,6 @@ from spanreward.training.plan.needs import (
 )
 from spanreward.training.recipe import (
     JsonlPart,
-    PolicyPart,
     Recipe,
     RecipeError,
     WinRatePart,
@@ -243,14 +242,6 @@ def test_a_large_recipe_is_shown_without_loading_anything_and_says_what_is_missi
     assert f"{posh['per_batch']:,} per batch" in shown
     assert f"while training: {sum(plan['memory']['training'].values()) / 1e9:.1f} GB" in shown
     assert [one["what"] for one in plan["here"] if one["ok"] is False][-1] == "GPUs"
-
-
-def test_a_policy_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = recipe(tmp_path / "out", rewards=[{"metric": "posh"}])
-    dry_run(asked)
-    for missing in ("nowhere.py:policy", str(tmp_path / "none"), "./none", "tiny"):
-        with pytest.raises(RecipeError, match=r"cannot run it \(policy: "):
-            dry_run(asked.model_copy(update={"policy": PolicyPart(model=missing)}))
 
 
 def test_rows_are_checked_where_they_are_here(
