@@ -263,6 +263,18 @@ def test_trackio_gets_the_page_and_a_trace_of_each_row_with_its_spans(
     assert found["credit"] == -0.25
 
 
+def test_wandb_gets_the_page_in_an_active_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    wandb = pytest.importorskip("wandb")
+    logged: list[Any] = []
+    monkeypatch.setattr(wandb, "log", logged.append)
+    for run in (None, object()):
+        monkeypatch.setattr(wandb, "run", run)
+        log_page(TrainingArguments("out", report_to=["wandb"]), 3, "page")
+    (line,) = logged
+    assert isinstance(line["spans"], wandb.Html)
+    assert line["train/global_step"] == 3
+
+
 @pytest.fixture
 def recorder() -> Recorder:
     return Recorder(Scored(lambda sample: 0.5))
