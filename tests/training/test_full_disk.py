@@ -84,7 +84,7 @@ def test_a_checkpoint_that_cannot_be_written_is_one_sentence(
         whole(trainer, *arguments)
 
     monkeypatch.setattr(Trainer, "_save_checkpoint", save)
-    saving = {"save_strategy": "steps", "save_steps": 1, "max_steps": 3, "max_length": None}
+    saving = {"save_strategy": "steps", "save_steps": 1, "max_steps": 2, "max_length": None}
     here = {"report_to": "none", "use_cpu": True, "bf16": False, "per_device_train_batch_size": 2}
     parts = {"policy": {"model": TINY}, "data": scenes_part(count=8), "trainer": {**saving, **here}}
     recipe = Recipe(algorithm="sft", output=str(tmp_path / "out"), **parts)

@@ -3,6 +3,7 @@
 import errno
 import json
 import logging
+import math
 import re
 import sys
 from copy import copy
@@ -14,6 +15,7 @@ from typing import Any, TextIO
 import pytest
 from hypothesis import given, strategies as st
 from transformers import TrainingArguments
+from trl import GRPOConfig
 
 from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.rewards.base.verdict_html import legible_in_html
@@ -189,22 +191,21 @@ def test_a_stock_trainer_s_rewards_add_up_even_of_one_name(tmp_path: Path, secon
 
 
 @pytest.mark.parametrize("stock", [True, False])
-@pytest.mark.parametrize(("weight", "rewards"), [(0.0, [0.5] * 8), (1.0, [None] * 8)])
+@pytest.mark.parametrize(("weight", "expected"), [(0.0, 0.5), (1.0, None)])
 def test_a_failed_judge_counts_where_its_reward_has_a_weight(
-    tmp_path: Path, stock: bool, weight: float, rewards: list[float | None]
+    tmp_path: Path, stock: bool, weight: float, expected: float | None
 ) -> None:
     late = Verdict(None, Status.TIMEOUT)
-    recorders = [
-        Recorder(Scored(lambda sample: 0.5, "on_time")),
-        Recorder(Scored(lambda sample: late, "late")),
-    ]
-    settings: dict[str, Any] = {"reward_weights": [1.0, weight], "max_steps": 1, "stock": stock}
-    if not stock:
-        settings["max_failed_fraction"] = 1.0
-    trainer = make_trainer(tmp_path, scenes(8), recorders, **settings)
-    trainer.train()
-    rows = recorded_rows(recorders, trainer.args)
-    assert [row.reward for row in rows] == rewards
+    recorders = [Recorder(Scored(lambda _: 0.5, "a")), Recorder(Scored(lambda _: late, "late"))]
+    for recorder in recorders:
+        recorder([""], ["A star."])
+        if not stock:
+            recorder.receive([0.0], {}, [{"a": (0.5, 1.0), "late": (math.nan, weight)}])
+    recorders[1].decides = stock or weight != 0  # which TRL's own trainer does not set
+    weights = [1.0, weight] if stock else [9.0]
+    settings = {"use_cpu": True, "bf16": False, "report_to": "none", "reward_weights": weights}
+    (row,) = recorded_rows(recorders, GRPOConfig(str(tmp_path), **settings))
+    assert row.reward == expected
 
 
 def test_one_reward_of_weight_1_is_no_sum(tmp_path: Path) -> None:
