@@ -145,15 +145,6 @@ def test_programs_on_this_machine_may_ask_and_no_page(
         assert status != 403 or answer["error"].startswith("no page in a")
 
 
-def test_with_a_key_a_name_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(http_client.KEY_VARIABLE, "sesame")
-    with served_port() as port:
-        key = "Bearer sesame"
-        assert ask(port, Host="judge.example", Authorization=key)[0] == 200
-        assert ask(port, Authorization=key, **{"Content-Type": "text/plain"})[0] == 415
-        assert ask(port, Host="judge.example")[0] == 401
-
-
 def test_a_slash_leads_nowhere(port: int) -> None:
     status, answer, headers = ask(port, path="/score/", Host="evil.example")
     assert (status, answer) == (404, {"error": "Not Found"})

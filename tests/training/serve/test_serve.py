@@ -247,6 +247,11 @@ def test_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
             assert post(url, ONE, Authorization=other)[0] == 401, other
         with pytest.raises(HTTPError, match="401"):
             get(f"{url}/metrics")
+        # with a key a name is free
+        named = {"Host": "judge.example", "Authorization": "Bearer sesame"}
+        assert post(url, ONE, **named)[0] == 200
+        assert post(url, ONE, Host="judge.example")[0] == 401
+        assert post(url, ONE, **{**named, "Content-Type": "text/plain"})[0] == 415
         assert RemoteReward(url)([""], ["xx"]) == [0.002]
         assert RemoteReward(url).reader() == "slow"
 
