@@ -7,16 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from experiments.scenes.parts import TINY
+from spanreward.training.recipe import Recipe, load_recipe
 from tests.support.files import read_lines
 from tests.support.paths import ROOT
 
 RECIPE = "recipes/quickstart/scenes-dapo.yaml"
 HARD_TIMEOUT = 1200  # seconds: far more than it takes, and a hang is an error
-SHRUNK = (
+SFT_SHRUNK = (
     f"policy.model={TINY}", "data.count=8", "trainer.per_device_train_batch_size=4",
-    "trainer.steps_per_generation=null", "trainer.logging_steps=1", "trainer.num_generations=4",
+    "trainer.logging_steps=1",
+)  # fmt: skip
+SHRUNK = (
+    *SFT_SHRUNK, "trainer.steps_per_generation=null", "trainer.num_generations=4",
     "trainer.max_completion_length=16", "trainer.soft_overlong_cache=4",
 )  # fmt: skip
+
+
+def quickstart(algorithm: str, output: Path, *changes: str) -> Recipe:
+    """The quickstart's recipe of SFT or DAPO with a tiny policy and few rows."""
+    small = SHRUNK if algorithm == "dapo" else SFT_SHRUNK
+    path = ROOT / f"recipes/quickstart/scenes-{algorithm}.yaml"
+    return load_recipe(path, [*small, f"output={output}", *changes])
 
 
 def logged_steps(

@@ -9,12 +9,12 @@ import pytest
 import torch
 from transformers import Trainer, TrainerControl, TrainerState
 
-from experiments.scenes.parts import TINY, scenes_part
 from spanreward.training.callbacks.json_lines import MetricsFile
 from spanreward.training.full_disk import is_full_disk, named_full_disk, next_step
-from spanreward.training.recipe import Recipe, RecipeError
+from spanreward.training.recipe import RecipeError
 from spanreward.training.run import run
 from spanreward.training.run_folder import STATE_FILE
+from tests.support.dapo_run import quickstart
 from tests.support.steps import arguments
 
 FULL = Path("/dev/full")
@@ -84,10 +84,8 @@ def test_a_checkpoint_that_cannot_be_written_is_one_sentence(
         whole(trainer, *arguments)
 
     monkeypatch.setattr(Trainer, "_save_checkpoint", save)
-    saving = {"save_strategy": "steps", "save_steps": 1, "max_steps": 2, "max_length": None}
-    here = {"report_to": "none", "use_cpu": True, "bf16": False, "per_device_train_batch_size": 2}
-    parts = {"policy": {"model": TINY}, "data": scenes_part(count=8), "trainer": {**saving, **here}}
-    recipe = Recipe(algorithm="sft", output=str(tmp_path / "out"), **parts)
+    saving = ("trainer.save_strategy=steps", "trainer.save_steps=1", "trainer.max_steps=2")
+    recipe = quickstart("sft", tmp_path / "out", *saving)
     with pytest.raises(RecipeError, match="is full") as error:
         run(recipe)
     assert "checkpoint-1," in str(error.value)

@@ -14,27 +14,19 @@ from transformers import Trainer, TrainerCallback
 from spanreward.training.recipe import load_recipe
 from spanreward.training.run import build_trainer, run
 from spanreward.training.run_folder import checkpoint_folders, checkpoint_to_resume
-from tests.support.dapo_run import SHRUNK
+from tests.support.dapo_run import RECIPE, SHRUNK, quickstart
 from tests.support.paths import ROOT
 
 HANGS = 240  # seconds: far more than it takes
-RECIPE = str(ROOT / "recipes/quickstart/scenes-dapo.yaml")
-CHANGES = (
-    *SHRUNK, "trainer.use_cpu=true", "trainer.bf16=false", "trainer.save_strategy=steps",
-    "trainer.save_steps=2",
-)  # fmt: skip
-
-
-def launched(output: Path, *overrides: str, **environment: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "spanreward", "train", RECIPE, *CHANGES, f"output={output}"]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment}
-    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-    return subprocess.Popen([*command, *overrides], env=variables, text=True, **pipes)
 
 
 def test_ctrl_c_leaves_the_checkpoint_of_its_step(tmp_path: Path) -> None:
     output = tmp_path / "out"
-    process = launched(output, "trainer.max_steps=100000", "trainer.save_steps=50000")
+    command = [sys.executable, "-m", "spanreward", "train", RECIPE, *SHRUNK, f"output={output}"]
+    command += ["trainer.max_steps=100000", "trainer.save_strategy=steps"]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=ROOT, env=variables, text=True, **pipes)
     try:
         until = time.monotonic() + HANGS
         while not (output / "verdicts.jsonl").exists() and process.poll() is None:
@@ -63,7 +55,8 @@ def test_a_callback_that_raises_leaves_the_checkpoint_before_it(tmp_path: Path) 
         trainer.add_callback(Breaking())
         return trainer
 
-    recipe = load_recipe(RECIPE, [*CHANGES, f"output={tmp_path / 'out'}", "trainer.max_steps=4"])
+    saved = ("trainer.save_strategy=steps", "trainer.save_steps=2", "trainer.max_steps=4")
+    recipe = quickstart("dapo", tmp_path / "out", *saved)
     with pytest.raises(RuntimeError, match="no step 3 for me"):
         run(recipe, build=breaking)
     assert not (tmp_path / "out" / "model.safetensors").exists()

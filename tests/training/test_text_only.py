@@ -19,11 +19,11 @@ from spanreward.training.recipe import (
     MixedPart,
     Recipe,
     RecipeError,
-    check_recipe,
 )
 from spanreward.training.recipe_rewards import build_rewards
 from spanreward.training.run import build_trainer, run
 from tests.support.command import spanreward
+from tests.support.dapo_run import quickstart
 from tests.support.data_parts import jsonl
 from tests.support.files import read_lines
 from tests.support.refused_data import refused
@@ -91,20 +91,9 @@ def text_model(tmp_path: Path) -> str:
 
 
 def recipe(folder: Path, algorithm: str, model: str, data: JsonlPart) -> Recipe:
-    sizes = {"max_steps": 2, "logging_steps": 1, "per_device_train_batch_size": 4}
-    if algorithm == "dapo":
-        sizes |= {"num_generations": 4, "max_completion_length": 8}
-    here = {"use_cpu": True, "bf16": False, "report_to": "none", "gradient_checkpointing": False}
-    return check_recipe(
-        {
-            "algorithm": algorithm,
-            "output": str(folder / f"out-{algorithm}"),
-            "policy": {"model": model},
-            "data": data.model_dump(),
-            "rewards": [{"metric": "posh"}],
-            "trainer": {**sizes, **here},
-        }
-    )
+    rows = (f"data={data.model_dump_json()}", "validation=null", "rewards=[{metric: posh}]")
+    changes = (*rows, f"policy.model={model}", "referees=[]", "trainer.max_steps=2")
+    return quickstart(algorithm, folder / f"out-{algorithm}", *changes)
 
 
 def check_two_steps(output: Path) -> None:
