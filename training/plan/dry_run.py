@@ -37,7 +37,14 @@ from spanreward.training.plan.example import example_of
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.policy import saved_processor
-from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
+from spanreward.training.recipe import (
+    DataPart,
+    JsonlPart,
+    JudgePart,
+    Recipe,
+    RecipeError,
+    WinRatePart,
+)
 from spanreward.training.recipe_rewards import (
     build_rewards,
     columns_asked_by,
@@ -71,16 +78,8 @@ def dry_run(
     for finding in findings:
         style = "red" if finding.ok is False else None
         console.print(str(finding), style=style, soft_wrap=True)
-    table = Table(
-        "",
-        "what would run",
-        title="Dry run: no model is loaded, nothing is written",
-        show_lines=True,
-    )
     facts = list(facts_of(recipe, launch, plan))
-    for name, text, _ in facts:
-        table.add_row(name, text)
-    console.print(table)
+    console.print(_table_of(facts))
     if example:
         console.print(
             f"an example of what SFT learns, pictures not opened\n{example}", soft_wrap=True
@@ -97,6 +96,21 @@ def dry_run(
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
+def _table_of(facts: Sequence[tuple[str, str, Any]]) -> Table:
+    """Returns the table of the facts about the run. facts: each as (name, text for people, plain
+    data).
+    """
+    table = Table(
+        "",
+        "what would run",
+        title="Dry run: no model is loaded, nothing is written",
+        show_lines=True,
+    )
+    for name, text, _ in facts:
+        table.add_row(name, text)
+    return table
+
+
 def _findings_here(
     recipe: Recipe, launch: needs.Launch, plan: Plan | None
 ) -> tuple[list[Finding], str]:
@@ -108,21 +122,14 @@ def _findings_here(
     """
     settings = needs.settings_of(recipe)
     policy = policy_here(recipe.policy.model)
-    policy_is_here = policy.ok is True
-    # the models and their engines
     findings = [policy]
     for judge, _ in needs.asked_judges(recipe):
         findings.append(judge_here(judge.name, judge.options))
     if settings.get("use_vllm"):
         findings.append(vllm_here("trainer.use_vllm"))
-    # the GPUs
     if not settings["use_cpu"]:
-        needed = 0  # bytes of a GPU in the largest phase
-        if plan is not None:
-            parts_of = bytes_by_phase(recipe, plan)
-            sizes = [sum(parts.values()) for parts in parts_of.values()]
-            needed = max(sizes)
-        findings.append(gpus_here(launch.processes // launch.machines, needed))
+        processes_here = launch.processes // launch.machines
+        findings.append(gpus_here(processes_here, bytes_of_largest_phase(recipe, plan)))
     # other parts that the recipe names
     covered = ["trainer.use_vllm"]  # parts that already have a finding
     if policy.ok is False:
@@ -133,19 +140,34 @@ def _findings_here(
         disk = disk_here(recipe, plan, steps_of(recipe, launch))
         if disk is not None:
             findings.append(disk)
-    # the rows
-    example = ""
+    row_findings, example = _row_findings(recipe, policy_is_here=policy.ok is True)
+    return findings + row_findings, example
+
+
+def _row_findings(recipe: Recipe, policy_is_here: bool) -> tuple[list[Finding], str]:
+    """Returns the findings on the rows of the data, and for SFT the first row as text; "" for other
+    algorithms.
+
+    policy_is_here: whether the policy's files are on this machine.
+    """
     if recipe.algorithm == "sft":
         rows, example = example_of(recipe, policy_is_here)
-        rows_fit = True  # for SFT, only a win rate looks at pictures
-    else:
-        rows = rows_here(recipe, policy_is_here)
-        rows_fit = rows.ok is not False
-    findings.append(rows)
-    # unreadable rows already have a finding
-    if rows_fit:
-        findings += pictures_here(recipe)
-    return findings, example
+        # pictures are looked for in any case: only a win rate shows them, in rows of its own
+        return [rows, *pictures_here(recipe)], example
+    rows = rows_here(recipe, policy_is_here)
+    if rows.ok is False:  # to look for pictures would only repeat this fault
+        return [rows], ""
+    return [rows, *pictures_here(recipe)], ""
+
+
+def bytes_of_largest_phase(recipe: Recipe, plan: Plan | None) -> int:
+    """Returns the bytes of each GPU that the run takes in its largest phase; 0 if the memory is not
+    computed.
+    """
+    if plan is None:
+        return 0
+    parts_of_phases = bytes_by_phase(recipe, plan).values()
+    return max(sum(parts.values()) for parts in parts_of_phases)
 
 
 def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
@@ -266,15 +288,15 @@ def facts_of(
 
     plan: the memory of the run; None if the memory is not computed.
     """
-    rows = row_count(recipe.data)
-    sharding = (
+    processes = (
         f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
     )
-    yield "launch", sharding, asdict(launch)
+    yield "launch", processes, asdict(launch)
     learns = "all weights"
     if recipe.policy.lora:
         learns = f"LoRA of rank {recipe.policy.lora.r}"
     yield "policy", f"{recipe.policy.model}, {learns}", None
+    rows = row_count(recipe.data)
     data = "its number of rows shows when it is read"
     if rows is not None:
         data = f"{rows:,} rows"
@@ -375,52 +397,67 @@ def question_lines(
 ) -> Iterator[str]:
     """Yields a line on the questions of each reward.
 
-    For a vLLM judge the line also has the seconds that the requests alone take, without the model's
-    time. costs: the costs of the rewards, in the recipe's order. batch: the completions of one
-    batch. processes: the number of training processes.
+    Example: "lave: 1 per completion, 8 per batch, with about 2,000 tokens, ...".
+
+    costs: the costs of the rewards, in the recipe's order. batch: the completions of one batch.
+    processes: the number of training processes.
     """
     for part, (name, cost) in zip(recipe.rewards, costs, strict=True):
         if cost is None:
             yield f"{name}: not known, since the metric does not define Reward.cost"
-            continue
-        about = "" if cost.exact else "about "
-        questions = cost.questions * batch
-        # the number of questions, and of tokens in their prompts
-        text = f"{name}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
-        text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
-        if cost.computed_tokens is not None:
-            text += (
-                f", and a prefix cache leaves {cost.computed_tokens * batch:,.0f} of them to "
-                "compute"
-            )
-        if part.judge.name.startswith("vllm:"):
-            # with tensor_parallel n, n processes share one engine
-            gpus_an_engine = int(part.judge.options.get("tensor_parallel", 1))
-            engines = max(1, processes // gpus_an_engine)
-            seconds = questions / REQUESTS_A_SECOND / engines
-            text += (
-                f"; the requests alone take {seconds:.1f} s (engines: {engines}, of "
-                f"{REQUESTS_A_SECOND:,} a second)"
-            )
-        yield f"{text} ({cost.how})"
+        else:
+            requests = request_text(part.judge, cost.questions * batch, processes)
+            yield f"{name}: {cost_text(cost, batch)}{requests} ({cost.how})"
+
+
+def cost_text(cost: Cost, batch: int) -> str:
+    """Returns the questions of a reward and the tokens of their prompts in words, such as "about 9
+    per completion, about 72 per batch, with about 9,000 tokens, pictures not counted".
+
+    cost: of one completion. batch: the completions of one batch.
+    """
+    about = "" if cost.exact else "about "
+    questions = cost.questions * batch
+    text = f"{about}{cost.questions:,} per completion, {about}{questions:,} per batch"
+    text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
+    if cost.computed_tokens is not None:
+        computed = cost.computed_tokens * batch
+        text += f", and a prefix cache leaves {computed:,.0f} of them to compute"
+    return text
+
+
+def request_text(judge: JudgePart, questions: int, processes: int) -> str:
+    """Returns in words how long vLLM takes for the requests of a batch alone, without the model's
+    time; "" for other judges.
+
+    questions: the questions of a batch. processes: the number of training processes.
+    """
+    if not judge.name.startswith("vllm:"):
+        return ""
+    # with tensor_parallel n, n processes share one engine
+    gpus_an_engine = int(judge.options.get("tensor_parallel", 1))
+    engines = max(1, processes // gpus_an_engine)
+    seconds = questions / REQUESTS_A_SECOND / engines
+    return (
+        f"; the requests alone take {seconds:.1f} s (engines: {engines}, of "
+        f"{REQUESTS_A_SECOND:,} a second)"
+    )
 
 
 def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
     """Returns lines on the memory of a GPU in each phase, and on the main memory of a machine, in
     GB (1e9 bytes).
     """
-    text = ""
+    lines = []
     for phase, parts in bytes_by_phase(recipe, plan).items():
-        sizes = []
-        for part, size in parts.items():
-            gigabytes = size / 1e9
-            sizes.append(f"{part} {gigabytes:.1f}")
         total = sum(parts.values()) / 1e9
-        text += f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}\n"
+        sizes = [f"{part} {size / 1e9:.1f}" for part, size in parts.items()]
+        lines.append(f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}")
     # the weights of sleeping judges are in main memory
     asleep = plan.main_memory / launch.machines / 1e9
-    on = f"a GPU of {needs.gpu_bytes() / 1e9:.0f} GB"
-    text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
-    text += f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, "
-    text += "not measured"
-    return text
+    lines.append(f"main memory of a machine, for sleeping judges: {asleep:.1f} GB")
+    lines.append(
+        f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and a GPU of "
+        f"{needs.gpu_bytes() / 1e9:.0f} GB, not measured"
+    )
+    return "\n".join(lines)

@@ -140,10 +140,10 @@ def files_here(what: str, model: str) -> Finding:
             advice = f"it is a file: name its folder, {Path(model).parent}"
             return Finding(what, False, f"{model} is no model's folder", advice)
         offline = constants.HF_HUB_OFFLINE
-        # an id on the hub is OWNER/NAME; "outputs/sft" counts as an id if no folder outputs/ exists
-        is_id = model.count("/") == 1 and model[0] not in "~/."
-        is_folder = not is_id or Path(model).parent.exists()
-        if not offline and not is_folder:
+        # An id on the hub is OWNER/NAME. "outputs/sft" is a path if there is a folder outputs/.
+        has_owner_and_name = model.count("/") == 1 and model[0] not in "~/."
+        is_hub_id = has_owner_and_name and not Path(model).parent.exists()
+        if is_hub_id and not offline:
             advice = "the run downloads it, if the hub has it"
             return Finding(what, None, f"{model} is not here yet", advice)
         advice = "HF_HUB_OFFLINE is set" if offline else str(error)
@@ -181,14 +181,23 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
     if class_names.isdisjoint({"LocalJudge", "EncoderJudge"}):
         text = "asked when the run starts" if judge.remote else "needs no engine"
         return Finding(what, None, text)
-    # a model on this machine: its engine, its files, its tokenizer
+    return model_judge_here(name, judge, gives_ratings="EncoderJudge" not in class_names)
+
+
+def model_judge_here(name: str, judge: Any, gives_ratings: bool) -> Finding:
+    """Returns a finding on whether a judge with a model on this machine can be used: its engine,
+    its files, and its tokenizer.
+
+    name: the judge's name, such as "vllm:Qwen/Qwen3-14B". gives_ratings: False for an encoder,
+    which gives a score directly.
+    """
+    what = f"judge {name}"
     if name.startswith("vllm:"):
         engine = vllm_here(what)
         if not engine.ok:
             return engine
     files = files_here(what, judge.model)
-    # an encoder gives a score directly, without a rating
-    if not files.ok or "EncoderJudge" in class_names:
+    if not files.ok or not gives_ratings:
         return files
     try:
         # raises where 1 to 5 are not single tokens
