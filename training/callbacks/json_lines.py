@@ -148,10 +148,32 @@ class VerdictFile(Watching):
         self._step = state.global_step + 1  # global_step counts only the finished steps
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        """Appends a line to the file for each completion of the batch that was just judged."""
+        """Appends a line to the file for each completion of the batch that was just judged.
+
+        After MAX_FILE_BYTES bytes, or an error of the disk, no more is written.
+        """
         if self.path is None:
             return
-        # write one line for each completion, with the verdict of each recorder
+        lines = [json.dumps(line) + "\n" for line in self._lines_of_batch()]
+        try:
+            with self.path.open("a") as file:
+                file.writelines(lines)
+                full = file.tell() > MAX_FILE_BYTES
+        except OSError as error:  # perhaps only on this rank; other ranks continue to write
+            log.error(
+                "%s: from step %d on no verdicts are written, %s.",
+                self.path,
+                self._step,
+                error.strerror,
+            )
+            full = True
+        if full:
+            self.path = None
+
+    def _lines_of_batch(self) -> list[dict[str, Any]]:
+        """Returns a mapping for each completion of the batch: {"step": 3, "completion": ...,
+        "rewards": {"posh": ...}, ...}, with the verdict of each recorder.
+        """
         names = distinct_names([recorder.__name__ for recorder in self.recorders])
         lines = []
         for row, sample in enumerate(self.recorders[0].samples):
@@ -167,17 +189,4 @@ class VerdictFile(Watching):
                 "rewards": rewards,
             }
             lines.append(line)
-        try:
-            with self.path.open("a") as file:
-                file.writelines(json.dumps(line) + "\n" for line in lines)
-                full = file.tell() > MAX_FILE_BYTES
-        except OSError as error:  # perhaps only on this rank; other ranks continue to write
-            log.error(
-                "%s: from step %d on no verdicts are written, %s.",
-                self.path,
-                self._step,
-                error.strerror,
-            )
-            full = True
-        if full:
-            self.path = None
+        return lines

@@ -80,11 +80,11 @@ class ShownRow:
         completion comes first.
         """
         first_verdict = next(iter(self.verdicts.values()))
-        used = first_verdict.reference
         references = list(self.sample.references)
-        if used < len(references):  # False for a sample without references
-            first = references.pop(used)
-            references.insert(0, first)
+        number = first_verdict.reference  # of the reference that was compared
+        if number < len(references):  # False for a sample without references
+            compared = references.pop(number)
+            references.insert(0, compared)
         return references
 
     @property
@@ -142,18 +142,32 @@ class SpanTableCallback(Watching):
         earlier_ranks = numbers_of_ranks[: PartialState().process_index]
         first_of_rank = sum(len(numbers) for numbers in earlier_ranks)
         rows = self._rows_of_page(rewards, padded, group_size(args), first_of_rank)
-        if not state.is_world_process_zero:
-            return
-        path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
+        if state.is_world_process_zero:
+            self._write_and_log(args, state.global_step, rows, rewards, payments)
+
+    def _write_and_log(
+        self,
+        args: TrainingArguments,
+        step: int,
+        rows: Sequence[ShownRow],
+        rewards: Rewards,
+        payments: Sequence[RewardsByFunction],
+    ) -> None:
+        """Writes and logs the page of a step. The first failure is logged as a warning.
+
+        No error is raised: the other ranks would wait for this rank, and training needs no page.
+
+        rows: the completions on the page. rewards, payments: of all completions of the batch.
+        """
+        path = Path(args.output_dir or ".") / "spans" / f"step-{step:06d}.html"
         try:
-            page = write_page(path, state.global_step, rows, rewards, payments)
-            log_page(args, state.global_step, page, rows)
+            page = write_page(path, step, rows, rewards, payments)
+            log_page(args, step, page, rows)
         except Exception as error:
-            # do not raise: the other ranks would wait for this rank, and training needs no page
             if not self._warned_of_failure:
                 what = f"{type(error).__name__}: {error}"
                 message = "the table of step %d could not be written, and the training goes on: %s"
-                log.warning(message, state.global_step, what)
+                log.warning(message, step, what)
             self._warned_of_failure = True
 
     def _rows_of_page(
@@ -183,50 +197,64 @@ def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> lis
     """Returns a row for each completion of this rank's last batch.
 
     All recorders have judged the same completions. TRL's own trainer does not pass rewards and
-    weights to the recorders. Then the rewards are the verdicts' scores. The weights are
-    GRPOConfig's reward_weights, or 1 for each recorder if there are other reward functions too.
+    weights to the recorders. Then the rewards are the verdicts' scores, and the weights those of
+    `weights_of_recorders`.
 
     A failed judge leaves the completion without a reward, unless its reward has weight 0: then the
     weighted sum does without it. TRL's own trainer takes two rewards of one name, and pays both.
     The rows then have them under two names, such as "posh" and "posh_1".
     """
     names = distinct_names([recorder.__name__ for recorder in recorders])
-    weights = args.reward_weights if isinstance(args, GRPOConfig) else None
-    if not weights or len(weights) != len(recorders):
-        weights = [1.0] * len(recorders)
+    weights = weights_of_recorders(recorders, args)
     # the trainer gives every recorder the same advantages and rewards, so any recorder will do
     any_recorder = recorders[0]
-    samples = any_recorder.samples
     paid = any_recorder.paid
-    # whether a failure of the recorder's judges leaves a completion without a reward
+    # whether a failure of each recorder's judges leaves a completion without a reward
     decides = [weight != 0 for weight in weights]
     if paid:  # SpanGRPOTrainer has set it in each recorder
         decides = [recorder.decides for recorder in recorders]
-    advantages: Sequence[float | None] = [None] * len(samples)
-    if any_recorder.advantages:
-        advantages = any_recorder.advantages
     rows = []
-    for number, (sample, advantage) in enumerate(zip(samples, advantages, strict=True)):
+    for number, sample in enumerate(any_recorder.samples):
         verdicts = {}
-        failed = False
-        for name, recorder, counts in zip(names, recorders, decides, strict=True):
-            verdict = recorder.verdicts[number]
-            verdicts[name] = verdict
-            if counts and verdict.status.failed:
-                failed = True
+        for name, recorder in zip(names, recorders, strict=True):
+            verdicts[name] = recorder.verdicts[number]
         payments = paid[number] if paid else weighted_scores(verdicts, weights)
+        reward = None
+        if not has_failed(list(verdicts.values()), decides):
+            reward = logged_reward(payments)
         row = ShownRow(
             kind="",
             sample=sample,
             verdicts=verdicts,
-            reward=None if failed else logged_reward(payments),
+            reward=reward,
             lead=None,
-            advantage=advantage,
+            advantage=any_recorder.advantages[number] if any_recorder.advantages else None,
             tokens=any_recorder.token_advantages.get(number, ()),
             paid=payments,
         )
         rows.append(row)
     return rows
+
+
+def has_failed(verdicts: Sequence[Verdict], decides: Sequence[bool]) -> bool:
+    """Returns whether a judge failed on a completion, so that the completion has no reward.
+
+    decides: for each verdict whether its failure counts; False for a reward of weight 0.
+    """
+    for verdict, counts in zip(verdicts, decides, strict=True):
+        if counts and verdict.status.failed:
+            return True
+    return False
+
+
+def weights_of_recorders(recorders: Sequence[Recorder], args: TrainingArguments) -> Sequence[float]:
+    """Returns the weight of each recorder in the reward of TRL's own trainer: GRPOConfig's
+    reward_weights, or 1 for each recorder if other reward functions have weights too.
+    """
+    weights = args.reward_weights if isinstance(args, GRPOConfig) else None
+    if not weights or len(weights) != len(recorders):
+        return [1.0] * len(recorders)
+    return weights
 
 
 def logged_reward(payments: RewardsByFunction) -> float | None:
@@ -275,24 +303,16 @@ def page_rows(
         group: the number of completions of a prompt, which follow each other.
         most: the greatest number of completions of a kind.
     """
-    scores: dict[int, float] = {}  # the rewards that are not None, by the completion's number
-    without_reward = []
-    for number, reward in enumerate(rewards):
-        if reward is None:
-            without_reward.append(number)
-        else:
-            scores[number] = reward
-    # choose the first padded completions
-    degenerate: list[int] = []
-    for number, is_padded in enumerate(padded):
-        if is_padded and number in scores and len(degenerate) < most:
-            degenerate.append(number)
+    scores = {number: reward for number, reward in enumerate(rewards) if reward is not None}
+    without_reward = [number for number in range(len(rewards)) if number not in scores]
+    all_padded = [number for number, is_padded in enumerate(padded) if is_padded]
+    degenerate = [number for number in all_padded if number in scores][:most]
     # choose the best of the other completions, and then the worst of the rest
-    best_first = [number for number in scores if number not in degenerate]
-    best_first.sort(key=scores.__getitem__, reverse=True)
-    best = of_different_groups(best_first, group)[:most]
-    worst_first = [number for number in reversed(best_first) if number not in best]
-    worst = of_different_groups(worst_first, group)[:most]
+    best_candidates = [number for number in scores if number not in degenerate]
+    best_candidates.sort(key=scores.__getitem__, reverse=True)
+    best = of_different_groups(best_candidates, group)[:most]
+    worst_candidates = [number for number in reversed(best_candidates) if number not in best]
+    worst = of_different_groups(worst_candidates, group)[:most]
     on_page: list[tuple[str, int]] = []
     numbers_of_kinds = (degenerate, best, worst, without_reward[:MAX_FAILED_ROWS])
     for kind, numbers in zip(PAGE_PARTS, numbers_of_kinds, strict=True):
@@ -302,6 +322,8 @@ def page_rows(
 
 def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
     """Returns a completion's reward less the mean of its group; None without a reward or a group.
+
+    Example: in a group with the rewards .1, .3 and .8, the lead of the third completion is .4.
 
     number: the completion's index in `rewards`. group: the number of completions of a prompt.
     """
