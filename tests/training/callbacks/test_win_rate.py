@@ -219,7 +219,7 @@ def test_every_rank_has_as_many_rows(tmp_path: Path) -> None:
     for rank in range(4):
         accelerator = SimpleNamespace(num_processes=4, process_index=rank)
         callback.trainer = SimpleNamespace(accelerator=accelerator)  # type: ignore[assignment]
-        shares.append(callback._share())
+        shares.append(callback._row_numbers_of_rank())
     assert shares == [[0, 4], [1, 5], [2, 0], [3, 1]]
 
 
