@@ -130,24 +130,17 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
         for verdict in verdicts:
             if "yes_rate" in verdict.parts:
                 yes_rates.append(verdict.parts["yes_rate"])
-        # the rewards that train the policy, each with its verdict
+        # the rewards that train the policy, each with its verdict on the sample
         deciding = []
         for judgment, verdict in zip(judged, verdicts, strict=True):
             if judgment.decides:
                 deciding.append((judgment.reward, verdict))
-        failed = None
-        unscored = None
-        failures = [verdict for _, verdict in deciding if verdict.status.failed]
-        has_score = any(verdict.score is not None for _, verdict in deciding)
-        if failures:
-            failed = failures[0].note or failures[0].status.value
-        elif deciding and not has_score:  # for example a row without a reference
-            unscored = "; ".join(reward.unscored([verdict]) for reward, verdict in deciding)
+        failed = failure_of(deciding)
         rows.append(
             CompletionRow(
                 scores=tuple(verdict.score for verdict in verdicts),
                 failed=failed,
-                unscored=unscored,
+                unscored=lack_of_score(deciding) if failed is None else None,
                 length=len(sample.completion),
                 reference_length=max(map(len, sample.references), default=0),
                 degenerate=is_degenerate(sample),
@@ -155,6 +148,30 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
             )
         )
     return rows
+
+
+def failure_of(deciding: Sequence[tuple[Reward, Verdict]]) -> str | None:
+    """Returns the reason of the first failed judge of a completion, such as "no answer within 5 s";
+    None if no judge failed.
+
+    deciding: the rewards that train the policy, each with its verdict on the completion.
+    """
+    for _, verdict in deciding:
+        if verdict.status.failed:
+            return verdict.note or verdict.status.value
+    return None
+
+
+def lack_of_score(deciding: Sequence[tuple[Reward, Verdict]]) -> str | None:
+    """Returns why no reward has a score for a completion, for example that its row has no
+    reference; None if a reward has a score.
+
+    deciding: the rewards that train the policy, each with its verdict on the completion.
+    """
+    has_score = any(verdict.score is not None for _, verdict in deciding)
+    if has_score or not deciding:
+        return None
+    return "; ".join(reward.unscored([verdict]) for reward, verdict in deciding)
 
 
 class RewardHealth:
@@ -280,21 +297,8 @@ def find_problems(
     ("unscored").
     """
     window = limits.window
-    sentences: dict[str, str] = {}
-    # problems of the last batch alone: the policy can learn nothing from this batch
-    failed = history["failed_fraction"][-1]
+    sentences = batch_problems(history, limits, reasons)
     batches = len(history["failed_fraction"])
-    if failed > limits.failed_fraction:
-        sentences["failed"] = (
-            f"{failed:.0%} of the batch's completions could not be judged (limit "
-            f"{limits.failed_fraction:.0%}): look to the judge, whose first reason is: "
-            f"{reasons['failed']}"
-        )
-    if history["unscored_fraction"][-1] == 1.0:
-        sentences["unscored"] = (
-            "no completion of the batch has a score, so there is nothing to learn: "
-            f"{reasons['unscored']}; fill the column, or leave out the rows without it."
-        )
     # problems of the last window: a single bad batch, by chance, must not be a problem
     if batches >= window:
         last_window = means_over_batches(history, slice(-window, None))
@@ -313,6 +317,30 @@ def find_problems(
         early = means_over_batches(history, slice(-2 * window, -window))
         first_length = mean_of_known(history["length"][:window])
         sentences.update(length_problems(late, early, first_length, limits))
+    return sentences
+
+
+def batch_problems(
+    history: Mapping[str, Sequence[float]], limits: Limits, reasons: Mapping[str, str]
+) -> dict[str, str]:
+    """Returns {problem: a sentence} for problems of the last batch alone, from which the policy can
+    learn nothing.
+
+    history, reasons: those of `find_problems`.
+    """
+    sentences: dict[str, str] = {}
+    failed = history["failed_fraction"][-1]
+    if failed > limits.failed_fraction:
+        sentences["failed"] = (
+            f"{failed:.0%} of the batch's completions could not be judged (limit "
+            f"{limits.failed_fraction:.0%}): look to the judge, whose first reason is: "
+            f"{reasons['failed']}"
+        )
+    if history["unscored_fraction"][-1] == 1.0:
+        sentences["unscored"] = (
+            "no completion of the batch has a score, so there is nothing to learn: "
+            f"{reasons['unscored']}; fill the column, or leave out the rows without it."
+        )
     return sentences
 
 
