@@ -437,26 +437,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
         raise RecipeError(
             "every reward has the weight 0, so nothing is learnt: give one of them another weight."
         )
-    # check the trainer's arguments, which no class of this file describes
-    config = trainer_config(recipe.algorithm)
-    valid = arguments_of(recipe.algorithm)
-    for key in RESERVED_ARGUMENTS:
-        if key in recipe.trainer:
-            raise RecipeError(
-                f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead."
-            )
-    # check the name and the value of each argument
-    for key, value in recipe.trainer.items():
-        if key not in valid:
-            if key in OTHER_NAMES:
-                raise RecipeError(f"unknown recipe key 'trainer.{key}': {OTHER_NAMES[key]}.")
-            raise RecipeError(unknown_key_message(key, valid, f"trainer.{key}"))
-        wrong = fault_of_setting(config, key, value)
-        if wrong:
-            hint = ""
-            if value is False:
-                hint = " (YAML reads a bare no or off as False: quote it)"
-            raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{hint}.")
+    check_trainer_keys(recipe)
     if recipe.algorithm != "sft" and not recipe.rewards:
         raise RecipeError(
             f"a {recipe.algorithm} recipe needs at least one entry under rewards, as {{metric: "
@@ -469,6 +450,30 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     except ValidationError as error:
         raise RecipeError(explain_error(error, "validation", type(recipe.data))) from None
     return recipe
+
+
+def check_trainer_keys(recipe: Recipe) -> None:
+    """Raises RecipeError for the first key under `trainer` that is unknown, that other keys of the
+    recipe set, or that has an unusable value. No class of this file describes these keys.
+    """
+    config = trainer_config(recipe.algorithm)
+    valid = arguments_of(recipe.algorithm)
+    for key in RESERVED_ARGUMENTS:
+        if key in recipe.trainer:
+            raise RecipeError(
+                f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead."
+            )
+    for key, value in recipe.trainer.items():
+        if key not in valid:
+            if key in OTHER_NAMES:
+                raise RecipeError(f"unknown recipe key 'trainer.{key}': {OTHER_NAMES[key]}.")
+            raise RecipeError(unknown_key_message(key, valid, f"trainer.{key}"))
+        wrong = fault_of_setting(config, key, value)
+        if wrong:
+            hint = ""
+            if value is False:
+                hint = " (YAML reads a bare no or off as False: quote it)"
+            raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{hint}.")
 
 
 def unknown_key_message(key: str, keys_here: Collection[str], key_path: str) -> str:
@@ -564,30 +569,32 @@ def explain_error(error: ValidationError, within: str = "", part: type[Part] = R
     within: the path of the checked block, such as "validation". part: the class of the block.
     """
     # unknown keys come first: if the file has `polcy:`, this explains the missing `policy`
-    first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-    path = [str(step) for step in first["loc"]]
+    faults = error.errors()
+    unknown_keys = [fault for fault in faults if fault["type"] == "extra_forbidden"]
+    fault = unknown_keys[0] if unknown_keys else faults[0]
+    path = [str(step) for step in fault["loc"]]
     # pydantic adds the tag of a data block ("jsonl") to the path, which is no key of the recipe
     keys = [step for step in path if step and step not in DATA_SOURCES]
     if within:
         keys.insert(0, within)
     key_path = ".".join(keys)
+    is_unknown_key = fault["type"] == "extra_forbidden"
     # find the block that holds the key: the last name in the path that is no list index
-    is_unknown_key = first["type"] == "extra_forbidden"
     parents = path[:-1] if is_unknown_key else path
     names = [step for step in parents if not step.isdigit()]
     if names:
         part = RECIPE_PARTS.get(names[-1], part)
     if is_unknown_key:
         return unknown_key_message(path[-1], part.model_fields, key_path)
-    if first["type"] == "model_type":  # a text or a list in place of a block
+    if fault["type"] == "model_type":  # a text or a list in place of a block
         key = next(iter(part.model_fields))
         return (
             f"recipe key {key_path}: it holds keys and values, as {{{key}: ...}}, got "
-            f"{first['input']!r}."
+            f"{fault['input']!r}."
         )
     value = ""
     # a missing value cannot be quoted, and the messages of our own errors quote the value already
-    if first["type"] not in ("missing", "value_error"):
-        value = f", got {first['input']!r}"
-    message = first["msg"].removeprefix("Value error, ")
+    if fault["type"] not in ("missing", "value_error"):
+        value = f", got {fault['input']!r}"
+    message = fault["msg"].removeprefix("Value error, ")
     return f"recipe key {key_path or 'data'}: {message}{value}."

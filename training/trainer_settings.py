@@ -155,6 +155,15 @@ def fault_of_setting(config: type, key: str, value: Any) -> str:
     kind = SETTING_TYPES.get(key)
     if kind is None:
         kind = get_type_hints(config, include_extras=True)[key]
+    return fault_of_type(kind, value)
+
+
+def fault_of_type(kind: Any, value: Any) -> str:
+    """Returns why the value is not of this type, in pydantic's words; "" if it is.
+
+    kind: a type, such as `int | None`. The check is strict, except that a text may stand for the
+    member of an Enum.
+    """
     enums = []
     for member in get_args(kind):
         if isinstance(member, type) and issubclass(member, Enum):
