@@ -13,7 +13,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from accelerate import PartialState
 from datasets import Dataset
@@ -145,36 +145,23 @@ def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
 def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) -> None:
     """Logs a warning with the number of rows that max_length cuts.
 
-    part: the name of the dataset in messages, such as "the data". If a dataset with pictures has
-    more than MAX_PICTURED_ROWS rows, only every second, third, ... row is measured.
+    part: the name of the dataset in messages, such as "the data".
 
     Raises ValueError if max_length leaves no token of an answer in any row.
     """
     # other packing strategies than bfd split long rows, so no token is lost
     if args.max_length is None or (args.packing and args.packing_strategy != "bfd"):
         return
-    # measure the rows
-    step = 1
-    if "image" in dataset.column_names:
-        step = max(1, len(dataset) // MAX_PICTURED_ROWS)
-    lengths = []  # (tokens of the prompt, tokens of the whole row) of each measured row
-    for number in range(0, len(dataset), step):
-        tokens = trained_tokens(processor, dataset[number])
-        lengths.append((len(tokens.prompt), len(tokens.prompt) + len(tokens.answer)))
-    # count the rows that max_length cuts
-    longest = max(whole for _, whole in lengths)
-    cut_rows = 0
+    lengths = measured_rows(processor, dataset)
+    cut_rows = sum(length.whole > args.max_length for length in lengths)
     rows_without_answer = 0  # rows that have no token of the answer after the cut
-    for prompt, whole in lengths:
-        if whole > args.max_length:
-            cut_rows += 1
-        if args.truncation_mode == "keep_start" and prompt >= args.max_length:
-            rows_without_answer += 1
-    # raise or warn
+    if args.truncation_mode == "keep_start":
+        rows_without_answer = sum(length.prompt >= args.max_length for length in lengths)
+    longest = max(length.whole for length in lengths)
     cure = f"set trainer.max_length to null, or to at least {longest}"
     rows = f"{len(lengths):,} rows of {part}"
     if rows_without_answer == len(lengths):
-        shortest_prompt, _ = min(lengths)
+        shortest_prompt = min(length.prompt for length in lengths)
         raise ValueError(
             f"max_length {args.max_length} leaves no token of an answer in any of {rows}, whose "
             f"prompts have {shortest_prompt} tokens or more: {cure}."
@@ -189,6 +176,28 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
             rows_without_answer,
             cure,
         )
+
+
+class RowLength(NamedTuple):
+    """The number of tokens of a row's prompt, and of the whole row."""
+
+    prompt: int
+    whole: int
+
+
+def measured_rows(processor: Any, dataset: Dataset) -> list[RowLength]:
+    """Returns the lengths of the rows; of a large dataset with pictures, only those of every
+    second, third, ... row, about MAX_PICTURED_ROWS in all.
+    """
+    step = 1
+    if "image" in dataset.column_names:
+        step = max(1, len(dataset) // MAX_PICTURED_ROWS)
+    lengths = []
+    for number in range(0, len(dataset), step):
+        tokens = trained_tokens(processor, dataset[number])
+        whole = len(tokens.prompt) + len(tokens.answer)
+        lengths.append(RowLength(len(tokens.prompt), whole))
+    return lengths
 
 
 def shown_example(processor: Any, row: Mapping[str, Any]) -> str:
