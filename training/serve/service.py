@@ -178,30 +178,12 @@ class Service:
         """Raises HTTPException for a request that may not ask.
 
         If the service has a key, every request must send the key. If the service has no key, the
-        request must not come from a page in a browser. The request of a page has an Origin header,
-        or a Host that is not this machine.
+        request must not come from a page in a browser.
         """
-        if not self.key:
-            # a page may point its own host name at 127.0.0.1, and its requests then need no Origin
-            if "Origin" in request.headers or not names_this_machine(request):
-                raise HTTPException(
-                    403,
-                    f"no page in a browser may ask, and only by the name 127.0.0.1 or localhost: "
-                    f"set {KEY_VARIABLE} where others are to",
-                    CLOSING_HEADER,
-                )
-            return
-        header = request.headers.get("Authorization", "")
-        scheme, _, key = header.partition(" ")
-        is_bearer = scheme.lower() == "bearer"
-        # `compare_digest`, because its time does not show how much of a key was right
-        is_right_key = hmac.compare_digest(key.encode(), self.key.encode())
-        if not (is_bearer and is_right_key):
-            raise HTTPException(
-                401,
-                f"the key is wrong or missing: put this server's into {KEY_VARIABLE}",
-                CLOSING_HEADER,
-            )
+        if self.key:
+            check_bearer(request, self.key)
+        else:
+            check_no_page(request)
 
     def metrics(self, request: Request) -> Response:
         """Answers a request to /metrics with the counts, one per line."""
@@ -220,6 +202,37 @@ class Service:
             refusal = HTTPException(422, safe_line(str(error)))
         self.counts[f'spanreward_refused_total{{code="{refusal.status_code}"}}'] += 1
         return JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
+
+
+def check_no_page(request: Request) -> None:
+    """Raises HTTPException for a request that a page in a browser may have made: it has an Origin
+    header, or a Host that is not this machine. A page may point its own host name at 127.0.0.1, and
+    its requests then need no Origin.
+    """
+    if "Origin" in request.headers or not names_this_machine(request):
+        raise HTTPException(
+            403,
+            f"no page in a browser may ask, and only by the name 127.0.0.1 or localhost: "
+            f"set {KEY_VARIABLE} where others are to",
+            CLOSING_HEADER,
+        )
+
+
+def check_bearer(request: Request, expected_key: str) -> None:
+    """Raises HTTPException for a request without the header "Authorization: Bearer KEY" and the
+    right key.
+    """
+    header = request.headers.get("Authorization", "")
+    scheme, _, key = header.partition(" ")
+    is_bearer = scheme.lower() == "bearer"
+    # `compare_digest`, because its time does not show how much of a key was right
+    is_right_key = hmac.compare_digest(key.encode(), expected_key.encode())
+    if not (is_bearer and is_right_key):
+        raise HTTPException(
+            401,
+            f"the key is wrong or missing: put this server's into {KEY_VARIABLE}",
+            CLOSING_HEADER,
+        )
 
 
 def media_type(request: Request) -> str:
