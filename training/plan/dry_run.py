@@ -11,7 +11,7 @@ that are not on this machine, is an estimate.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
@@ -59,6 +59,20 @@ DATA_FACTS = ("launch", "data", "steps", "questions", "win rate", "memory")
 REQUESTS_A_SECOND = 1000  # of one vLLM engine, on one CPU core (docs/evidence/cost.md)
 
 
+class Fact(NamedTuple):
+    """A fact about the run.
+
+    Attributes:
+        name: such as "steps".
+        text: a text for people.
+        data: the same as plain data, for the JSON file; None without data.
+    """
+
+    name: str
+    text: str
+    data: Any
+
+
 def dry_run(
     recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None
 ) -> None:
@@ -86,9 +100,9 @@ def dry_run(
         )
     numbers: dict[str, Any] = {}
     numbers["here"] = list(map(asdict, findings))
-    for name, _, data in facts:
-        if name in DATA_FACTS:
-            numbers[name] = data
+    for fact in facts:
+        if fact.name in DATA_FACTS:
+            numbers[fact.name] = fact.data
     write_json(json_path, numbers)
     # after everything is printed, so that all faults are seen at once
     stops = [str(finding) for finding in findings if finding.ok is False]
@@ -96,18 +110,16 @@ def dry_run(
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
 
 
-def _table_of(facts: Sequence[tuple[str, str, Any]]) -> Table:
-    """Returns the table of the facts about the run. facts: each as (name, text for people, plain
-    data).
-    """
+def _table_of(facts: Sequence[Fact]) -> Table:
+    """Returns a table with a row for each fact: its name and its text."""
     table = Table(
         "",
         "what would run",
         title="Dry run: no model is loaded, nothing is written",
         show_lines=True,
     )
-    for name, text, _ in facts:
-        table.add_row(name, text)
+    for fact in facts:
+        table.add_row(fact.name, fact.text)
     return table
 
 
@@ -281,48 +293,43 @@ def bytes_by_phase(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
     return parts_of
 
 
-def facts_of(
-    recipe: Recipe, launch: needs.Launch, plan: Plan | None
-) -> Iterator[tuple[str, str, Any]]:
-    """Yields the facts about the run, each as (name, text for people, plain data).
+def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterator[Fact]:
+    """Yields the facts about the run, in the order of the table.
 
     plan: the memory of the run; None if the memory is not computed.
     """
     processes = (
         f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
     )
-    yield "launch", processes, asdict(launch)
+    yield Fact("launch", processes, asdict(launch))
     learns = "all weights"
     if recipe.policy.lora:
         learns = f"LoRA of rank {recipe.policy.lora.r}"
-    yield "policy", f"{recipe.policy.model}, {learns}", None
+    yield Fact("policy", f"{recipe.policy.model}, {learns}", None)
     rows = row_count(recipe.data)
     data = "its number of rows shows when it is read"
     if rows is not None:
         data = f"{rows:,} rows"
-    yield "data", data, {"rows": rows}
+    yield Fact("data", data, {"rows": rows})
     if recipe.algorithm != "sft":  # SFT asks no judge
         yield from asking_facts(recipe, launch, rows)
     settings = needs.settings_of(recipe)
     for part in recipe.watching:
         text, numbers = win_rate_fact(part, settings.get("max_completion_length"))
-        yield "win rate", text, numbers
+        yield Fact("win rate", text, numbers)
     if plan is None:
-        yield "memory", "not computed: on the CPU, or of models not known here", None
+        yield Fact("memory", "not computed: on the CPU, or of models not known here", None)
     else:
         memory: dict[str, Any] = dict(bytes_by_phase(recipe, plan))
         memory["main_memory"] = plan.main_memory // launch.machines
         memory["gpu"] = needs.gpu_bytes()
-        yield "memory", memory_text(recipe, launch, plan), memory
+        yield Fact("memory", memory_text(recipe, launch, plan), memory)
 
 
-def asking_facts(
-    recipe: Recipe, launch: needs.Launch, rows: int | None
-) -> Iterator[tuple[str, str, Any]]:
+def asking_facts(recipe: Recipe, launch: needs.Launch, rows: int | None) -> Iterator[Fact]:
     """Yields the facts on the steps, judges and questions of a GRPO or DAPO run.
 
-    Each fact is (name, text for people, plain data). rows: the number of rows of the data; None if
-    unknown.
+    rows: the number of rows of the data; None if unknown.
     """
     steps = needs.generating_steps(needs.settings_of(recipe), launch.processes, rows)
     costs = costs_of(recipe)
@@ -331,11 +338,11 @@ def asking_facts(
         total = f"{steps.total:,} optimizer steps"
     group_size = steps.completions // steps.groups
     batch = f"{steps.completions} completions ({steps.groups} groups of {group_size})"
-    yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps)
+    yield Fact("steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps))
     judges = []
     for judge, metrics in needs.asked_judges(recipe):
         judges.append(f"{judge.name} for {', '.join(metrics)}")
-    yield "judges", "\n".join(judges), None
+    yield Fact("judges", "\n".join(judges), None)
     questions = []
     for name, cost in costs:
         # a user's metric need not define its cost
@@ -344,7 +351,7 @@ def asking_facts(
             of_reward = {"reward": name, "per_batch": per_batch}
             questions.append({**of_reward, **asdict(cost)})
     lines = question_lines(recipe, costs, steps.completions, launch.processes)
-    yield "questions", "\n".join(lines), questions
+    yield Fact("questions", "\n".join(lines), questions)
 
 
 def win_rate_fact(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
@@ -426,7 +433,7 @@ def cost_text(cost: Cost, batch: int) -> str:
     return text
 
 
-def request_text(judge: JudgePart, questions: int, processes: int) -> str:
+def request_text(judge: JudgePart, questions: float, processes: int) -> str:
     """Returns in words how long vLLM takes for the requests of a batch alone, without the model's
     time; "" for other judges.
 
