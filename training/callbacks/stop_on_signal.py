@@ -65,22 +65,29 @@ class StopOnSignal(TrainerCallback):
         if self.stopped_at is not None:
             return  # the process is ending
         now = time.monotonic()
-        is_second = False
-        if self._received is not None:
-            is_second = now - self._received > SAME_SIGNAL_SECONDS
-        # outside the training no step will end and write a checkpoint
-        if is_second or not self._training:
-            if number == signal.SIGINT:
-                raise KeyboardInterrupt
-            sys.exit(EXIT_CODE)
-        if self._received is None:  # a repetition of the first signal is ignored
-            self._received = now
-            self.signal = signal.Signals(number)
-            message = (
-                "a checkpoint is written at the end of this step; another one, 5 s later, "
-                "ends the run at once."
-            )
-            print(f"spanreward: {self.signal.name}: {message}", file=sys.stderr, flush=True)
+        if self._training:
+            if self._received is None:
+                self._keep_first(number, now)
+                return
+            if now - self._received <= SAME_SIGNAL_SECONDS:
+                return  # a repetition of the first signal
+        # a second signal; or outside the training, where no step will end and write a checkpoint
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(EXIT_CODE)
+
+    def _keep_first(self, number: int, now: float) -> None:
+        """Keeps the first signal for the end of the step, and tells the user.
+
+        number: the signal's number. now: the time, by the monotonic clock.
+        """
+        self._received = now
+        self.signal = signal.Signals(number)
+        message = (
+            "a checkpoint is written at the end of this step; another one, 5 s later, "
+            "ends the run at once."
+        )
+        print(f"spanreward: {self.signal.name}: {message}", file=sys.stderr, flush=True)
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
