@@ -17,7 +17,7 @@ anchor of another run.
 import json
 import logging
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from math import ceil
 from pathlib import Path
@@ -342,15 +342,27 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
     wins = 0.5 * (1 + signs_of_gaps(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
     compared = ~np.isnan(gaps)
     logged = {f"{WIN_RATE_KEY}_prompts": float(compared.sum())}
-    for name, values, interval in (
-        (WIN_RATE_KEY, wins, share_interval),
-        (f"{WIN_RATE_KEY}_difference", gaps, ratio_interval),
-    ):
-        # `in_clusters` takes an array (seeds, prompts): here there is one training seed
-        sums, counts = in_clusters(values[np.newaxis, :], clusters)
-        bounds = interval(sums, counts)
-        if bounds is not None:  # None for too few prompts
-            logged[name] = float(sums.sum() / counts.sum())
-            logged[f"{name}_low"] = bounds.low
-            logged[f"{name}_high"] = bounds.high
+    logged |= mean_with_bounds(WIN_RATE_KEY, wins, clusters, share_interval)
+    logged |= mean_with_bounds(f"{WIN_RATE_KEY}_difference", gaps, clusters, ratio_interval)
     return logged
+
+
+def mean_with_bounds(
+    name: str, values: np.ndarray, clusters: Sequence[int], interval: Callable[..., Any]
+) -> dict[str, float]:
+    """Returns the mean of the values and the ends of its interval, by the keys of the log; {} with
+    too few prompts for an interval.
+
+    Example: {"eval_win_rate": .8, "eval_win_rate_low": .5, "eval_win_rate_high": .9}.
+
+    name: the key of the mean. values: one for each prompt, or NaN. clusters: for each prompt the
+    number of its cluster. interval: a function that returns the bounds from the sums and counts of
+    the clusters.
+    """
+    # `in_clusters` takes an array (seeds, prompts): here there is one training seed
+    sums, counts = in_clusters(values[np.newaxis, :], clusters)
+    bounds = interval(sums, counts)
+    if bounds is None:
+        return {}
+    mean = float(sums.sum() / counts.sum())
+    return {name: mean, f"{name}_low": bounds.low, f"{name}_high": bounds.high}
