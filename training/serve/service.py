@@ -13,7 +13,7 @@ request gets one sentence, {"error": ...}.
 import asyncio
 import hmac
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -150,22 +150,8 @@ class Service:
         Raises ValueError for a row or a tokenizer that cannot be used, and HTTPException if too
         many rows wait.
         """
-        if request.tokenizer not in (None, *self.tokenizers):
-            names = ", ".join(self.tokenizers) or "none"
-            served = f"served are {names} (spanreward serve --tokenizer NAME)"
-            raise ValueError(f"the tokenizer {request.tokenizer!r} is not served: {served}")
-        if self.counts[ROWS_HELD] + len(request.rows) > MAX_QUEUED_ROWS:
-            raise HTTPException(
-                429,
-                f"{self.counts[ROWS_HELD]} rows wait, and {MAX_QUEUED_ROWS} may: ask again",
-                AGAIN_HEADER,
-            )
-        self.counts[ROWS_HELD] += len(request.rows)
-        try:
-            samples = await asyncio.to_thread(samples_of, request.rows, self.reward)
-            verdicts = await self.batching.verdicts(samples)
-        finally:
-            self.counts[ROWS_HELD] -= len(request.rows)
+        self.check_tokenizer(request.tokenizer)
+        samples, verdicts = await self.judge(request.rows)
         if request.tokenizer is None:
             return Answer(verdicts=verdicts)
         credit = partial(credit_of, self.tokenizers[request.tokenizer])
@@ -173,6 +159,33 @@ class Service:
         credits_to_compute = map(credit, verdicts, request.rows, samples)
         tokens = await asyncio.to_thread(list, credits_to_compute)
         return Answer(verdicts=verdicts, tokens=tokens)
+
+    def check_tokenizer(self, name: str | None) -> None:
+        """Raises ValueError for the name of a tokenizer that is not served. None is no name."""
+        if name not in (None, *self.tokenizers):
+            names = ", ".join(self.tokenizers) or "none"
+            served = f"served are {names} (spanreward serve --tokenizer NAME)"
+            raise ValueError(f"the tokenizer {name!r} is not served: {served}")
+
+    async def judge(self, rows: Sequence[Row]) -> tuple[list[Sample], list[Verdict]]:
+        """Returns the sample of each row and the verdict on it. The rows of several requests may be
+        judged together.
+
+        Raises ValueError for a row that cannot be used, and HTTPException if too many rows wait.
+        """
+        if self.counts[ROWS_HELD] + len(rows) > MAX_QUEUED_ROWS:
+            raise HTTPException(
+                429,
+                f"{self.counts[ROWS_HELD]} rows wait, and {MAX_QUEUED_ROWS} may: ask again",
+                AGAIN_HEADER,
+            )
+        self.counts[ROWS_HELD] += len(rows)
+        try:
+            samples = await asyncio.to_thread(samples_of, rows, self.reward)
+            verdicts = await self.batching.verdicts(samples)
+        finally:
+            self.counts[ROWS_HELD] -= len(rows)
+        return samples, verdicts
 
     def check_key(self, request: Request) -> None:
         """Raises HTTPException for a request that may not ask.
@@ -292,12 +305,12 @@ def openapi_schema() -> dict[str, Any]:
     """Returns the OpenAPI schema of the service, for /openapi.json."""
     request_kind: Any = (Asked, "validation")
     response_kind: Any = (Answer, "serialization")
-    # `places` has a reference to the schema of each of the two, and `models` has all schemas
-    places, models = models_json_schema(
+    # `references` has {"$ref": ...} for each of the two, and `models` has the schemas themselves
+    references, models = models_json_schema(
         [request_kind, response_kind], ref_template="#/components/schemas/{model}"
     )
-    request = json_content(places[request_kind])
-    response = json_content(places[response_kind])
+    request = json_content(references[request_kind])
+    response = json_content(references[response_kind])
     answers = {
         "200": {"description": "verdicts", **response},
         "default": {"description": 'a refusal: {"error": "why"}'},
