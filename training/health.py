@@ -487,9 +487,11 @@ def agreement_problem(audits: Sequence[tuple[int, int]], window: int, floor: flo
     audits: (number of audited questions, number of agreements) of each batch. window: the number of
     batches of a window. floor: the least agreement, from 0 to 1.
     """
+    if len(audits) < window:
+        return ""
     first = agreement_interval(audits[:window])
     last = agreement_interval(audits[-window:])
-    if len(audits) < window or first is None or last is None:  # too few questions were audited
+    if first is None or last is None:  # too few questions were audited
         return ""
     first_low, first_high = first
     low, high = last

@@ -129,10 +129,8 @@ def check_same_recipe(recipe: RunPart) -> None:
     """
     output = Path(recipe.output)
     for key, (earlier_value, new_value) in recipe_changes(recipe).items():
-        # A max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
         length = earlier_value or NEW_DEFAULTS.get(key)
-        becomes_longer = key in NEW_DEFAULTS and new_value and length and 0 < length < new_value
-        if not becomes_longer:
+        if not is_longer_run(key, length, new_value):
             raise RecipeError(
                 f"the run in {output} has {key}: {earlier_value!r}, and this recipe "
                 f"{new_value!r}: resume it with its own recipe ({output}/recipe.yaml), or begin "
@@ -145,6 +143,19 @@ def check_same_recipe(recipe: RunPart) -> None:
             new_value,
             length,
         )
+
+
+def is_longer_run(key: str, length: Any, new_length: Any) -> bool:
+    """Returns whether a changed value makes the run longer and changes nothing else.
+
+    key: such as "trainer.max_steps". length, new_length: the values of the key before and now. A
+    max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
+    """
+    if key not in NEW_DEFAULTS:
+        return False
+    if not length or not new_length:  # no number to compare
+        return False
+    return bool(0 < length < new_length)
 
 
 def last_whole_checkpoint(output: Path) -> Path:

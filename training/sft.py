@@ -150,7 +150,8 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
     Raises ValueError if max_length leaves no token of an answer in any row.
     """
     # other packing strategies than bfd split long rows, so no token is lost
-    if args.max_length is None or (args.packing and args.packing_strategy != "bfd"):
+    splits_long_rows = args.packing and args.packing_strategy != "bfd"
+    if args.max_length is None or splits_long_rows:
         return
     lengths = measured_rows(processor, dataset)
     cut_rows = sum(length.whole > args.max_length for length in lengths)

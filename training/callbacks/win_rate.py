@@ -242,8 +242,8 @@ class WinRateCallback(TrainerCallback):
         control.should_log = was_due  # `Trainer.log` must not replace the log of this step
         # without an interval, 1 keeps the training going
         upper_end = logged.get(f"{WIN_RATE_KEY}_high", 1.0)
-        has_trained = state.global_step > 0
-        if self.stop and has_trained and upper_end < 0.5:
+        may_stop = self.stop and state.global_step > 0  # never before the first step
+        if may_stop and upper_end < 0.5:
             self.stopped = (
                 f"the anchor wins: the policy's share is {logged[WIN_RATE_KEY]:.2f}, "
                 f"{upper_end:.2f} at most."
