@@ -399,13 +399,13 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     data = read_mapping(path)
     # read the data files first, since an override may change a key of a data file
     if "data" in data:
-        data["data"] = with_files(data["data"], path.parent)
+        data["data"] = with_data_files(data["data"], path.parent)
     for override in overrides:
         apply_override(data, override)
     return data
 
 
-def with_files(block: Any, folder: Path) -> Any:
+def with_data_files(block: Any, folder: Path) -> Any:
     """Returns a data block in which the block of a file replaces the file's path. folder: paths
     start from this folder. Raises RecipeError for a missing file.
     """
@@ -416,9 +416,9 @@ def with_files(block: Any, folder: Path) -> Any:
                 f"recipe key data: there is no data file {path}; the path goes from the recipe's "
                 "folder."
             )
-        return with_files(read_mapping(path), path.parent)
+        return with_data_files(read_mapping(path), path.parent)
     if isinstance(block, dict) and isinstance(block.get("parts"), list):  # `source: mixed`
-        return {**block, "parts": [with_files(part, folder) for part in block["parts"]]}
+        return {**block, "parts": [with_data_files(part, folder) for part in block["parts"]]}
     return block
 
 

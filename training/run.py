@@ -64,7 +64,7 @@ from spanreward.training.recipe_rewards import (
     unseeing_rewards,
 )
 from spanreward.training.run_folder import begin_run, check_new, checkpoint_to_resume
-from spanreward.training.sft import SupervisedTrainer, check_lengths, whole_rows
+from spanreward.training.sft import SupervisedTrainer, check_lengths, max_length_default
 from spanreward.training.turn_end import tokenizer_of
 
 log = logging.getLogger(__name__)
@@ -301,7 +301,8 @@ def trainer_settings(recipe: Recipe) -> Any:
     """
     arguments = trainer_arguments(recipe)
     if recipe.algorithm == "sft":
-        arguments = {**whole_rows(recipe.trainer), **arguments}  # the recipe's settings come last
+        # the recipe's settings come last, so that they replace the default
+        arguments = {**max_length_default(recipe.trainer), **arguments}
     with refusing_in_one_line():
         return trainer_config(recipe.algorithm)(**arguments)
 

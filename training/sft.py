@@ -75,7 +75,7 @@ class TrainedTokens:
     answer: list[int]
 
 
-def whole_rows(trainer: Mapping[str, Any]) -> dict[str, Any]:
+def max_length_default(trainer: Mapping[str, Any]) -> dict[str, Any]:
     """Returns our defaults of SFTConfig, which a recipe's `trainer` may change: {"max_length":
     None}, so that rows are never cut.
 
@@ -201,7 +201,7 @@ def measured_rows(processor: Any, dataset: Dataset) -> list[RowLength]:
     return lengths
 
 
-def shown_example(processor: Any, row: Mapping[str, Any]) -> str:
+def example_text(processor: Any, row: Mapping[str, Any]) -> str:
     """Returns two texts of a row, decoded from its tokens with all special tokens: the text that is
     only read, and the text that is trained. `--dry-run` prints the two texts.
     """

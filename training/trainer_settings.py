@@ -147,7 +147,7 @@ def fault_of_setting(config: type, key: str, value: Any) -> str:
     choices = choices_of(config, key)
     unknown: list[str] = []
     if choices:
-        unknown = [word for word in words_of(value) if word not in choices]
+        unknown = [word for word in texts_of(value) if word not in choices]
     if unknown and not in_help(config, key, unknown):
         *first_choices, last = map(repr, choices)
         return f"Input should be {', '.join(first_choices)} or {last}"
@@ -188,7 +188,7 @@ def choices_of(config: type, key: str) -> tuple[str, ...]:
     return ()
 
 
-def words_of(value: Any) -> list[str]:
+def texts_of(value: Any) -> list[str]:
     """Returns the texts of a value: "adamw_torch" gives ["adamw_torch"], and a member of an Enum
     gives its text. Entries of a list that are no texts are left out.
     """
@@ -231,11 +231,11 @@ def needed_packages(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any, tup
     ("optim", "adamw_8bit", ("bitsandbytes", "bitsandbytes")).
     """
     # optimizers and trackers
-    for optimizer in words_of(settings.get("optim")):
+    for optimizer in texts_of(settings.get("optim")):
         for pattern, package in OPTIMIZER_PACKAGES.items():
             if re.fullmatch(pattern, optimizer):
                 yield "optim", optimizer, package
-    for reporter in words_of(settings.get("report_to")):
+    for reporter in texts_of(settings.get("report_to")):
         if reporter == "tensorboard" and find_spec("tensorboardX") is not None:
             continue  # transformers accepts tensorboardX in place of tensorboard
         if reporter in REPORTERS:  # "all" and "none" need no package

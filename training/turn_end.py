@@ -93,7 +93,7 @@ def endless_turn(processor: Any, ending: Collection[int]) -> EndlessTurn | None:
     if not answer or not set(ids).isdisjoint(ending):
         return None
     eos = tuple(tokenizer.convert_ids_to_tokens(sorted(ending)))
-    token = first_added(tokenizer, ids)
+    token = first_added_token(tokenizer, ids)
     if token is None:
         return EndlessTurn(end[:MAX_SHOWN_CHARACTERS], None, eos)
     return EndlessTurn(tokenizer.convert_ids_to_tokens(token), token, eos)
@@ -107,7 +107,7 @@ def message_of(processor: Any, role: str, text: str) -> dict[str, Any]:
     return {"role": role, "content": content}
 
 
-def first_added(tokenizer: Any, ids: Collection[int]) -> int | None:
+def first_added_token(tokenizer: Any, ids: Collection[int]) -> int | None:
     """Returns the first id that is not blank, if its token was added to the vocabulary: tokens that
     end a turn are added. Returns None if an ordinary word comes first, or if all ids are blank.
     """

@@ -146,7 +146,7 @@ def _findings_here(
     covered = ["trainer.use_vllm"]  # parts that already have a finding
     if policy.ok is False:
         covered.append("policy")
-    findings += named_here(recipe, launch.processes, covered)
+    findings += faults_here(recipe, launch.processes, covered)
     # the disk
     if plan is not None:
         disk = disk_here(recipe, plan, steps_of(recipe, launch))
@@ -182,7 +182,7 @@ def bytes_of_largest_phase(recipe: Recipe, plan: Plan | None) -> int:
     return max(sum(parts.values()) for parts in parts_of_phases)
 
 
-def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
+def faults_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
     """Yields a finding for each part of the recipe that a run would refuse, such as a missing file.
 
     processes: the number of training processes. covered: the names of parts that already have a
@@ -312,7 +312,7 @@ def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterato
         data = f"{rows:,} rows"
     yield Fact("data", data, {"rows": rows})
     if recipe.algorithm != "sft":  # SFT asks no judge
-        yield from asking_facts(recipe, launch, rows)
+        yield from question_facts(recipe, launch, rows)
     settings = needs.settings_of(recipe)
     for part in recipe.watching:
         text, numbers = win_rate_fact(part, settings.get("max_completion_length"))
@@ -326,7 +326,7 @@ def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterato
         yield Fact("memory", memory_text(recipe, launch, plan), memory)
 
 
-def asking_facts(recipe: Recipe, launch: needs.Launch, rows: int | None) -> Iterator[Fact]:
+def question_facts(recipe: Recipe, launch: needs.Launch, rows: int | None) -> Iterator[Fact]:
     """Yields the facts on the steps, judges and questions of a GRPO or DAPO run.
 
     rows: the number of rows of the data; None if unknown.
