@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spanreward.training.commands import compare, score, serve
-from spanreward.training.garbage import without_the_loaded
+from spanreward.training.garbage import gc_skips_loaded_objects
 from tests.support.files import write_lines
 
 METRIC = """import gc
@@ -37,7 +37,7 @@ def test_it_ends_with_the_block_also_by_an_exception() -> None:
     counts = []
 
     def fail() -> None:
-        with without_the_loaded():
+        with gc_skips_loaded_objects():
             counts.append(gc.get_freeze_count())
             raise ValueError("within")
 

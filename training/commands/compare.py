@@ -181,7 +181,7 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     from spanreward.training.evaluation.page.results import results_of, write_completions
     from spanreward.training.evaluation.page.shown import shown_prompts
     from spanreward.training.evaluation.statistics.comparison import summarise_comparison
-    from spanreward.training.garbage import without_the_loaded
+    from spanreward.training.garbage import gc_skips_loaded_objects
 
     # check that no output file overwrites an input
     output = arguments.output
@@ -196,7 +196,7 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     if not arguments.overwrite and any(path.exists() for path in written):
         to_keep = output
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
-    with closing(judges_of(setup.rewards)), without_the_loaded():
+    with closing(judges_of(setup.rewards)), gc_skips_loaded_objects():
         evaluation = evaluate_sides(setup, output / "answers")
     # summarise the scores and write the files; no model is needed any more
     comparison = summarise_comparison(setup, evaluation)

@@ -111,7 +111,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
     from spanreward.rewards.rows.lines import read_rows
     from spanreward.training.evaluation.page.render import check_page
     from spanreward.training.evaluation.page.scored import write_scored
-    from spanreward.training.garbage import without_the_loaded
+    from spanreward.training.garbage import gc_skips_loaded_objects
 
     title = f"{arguments.reward} with {arguments.judge}" if arguments.judge else arguments.reward
     console = Terminal(stderr=True, soft_wrap=True)
@@ -140,7 +140,7 @@ def score_file(arguments: argparse.Namespace, program: str) -> None:
 
             task = bar.add_task(title, total=None)
             metric_options.check_renamed(columns, reward)
-            with without_the_loaded():
+            with gc_skips_loaded_objects():
                 summary = score_rows(
                     reward,
                     rows,

@@ -71,7 +71,7 @@ def _serve_until_signal(program: str, arguments: argparse.Namespace, last: ExitS
     """
     from spanreward.rewards.files.http_client import KEY_VARIABLE, api_key
     from spanreward.rewards.reward.viewers import check_viewers, only_pictures, unseeing_sentence
-    from spanreward.training.garbage import without_the_loaded
+    from spanreward.training.garbage import gc_skips_loaded_objects
     from spanreward.training.serve.server import RewardServer, uvicorn_settings
 
     if "://" in arguments.host:
@@ -111,7 +111,7 @@ def _serve_until_signal(program: str, arguments: argparse.Namespace, last: ExitS
         port = listening.getsockname()[1]
         # a script that starts the service waits for this line
         print(f"http://{arguments.host}:{port} serves {decided_by}", flush=True)
-        with without_the_loaded():
+        with gc_skips_loaded_objects():
             server.run(sockets=[listening])
 
 
