@@ -83,8 +83,10 @@ def dry_run(
     RecipeError for a faulty recipe. If only this machine stops the run, the error is raised after
     everything is printed.
     """
+    # an existing file may be replaced only if it holds numbers of a dry run, whatever their values
+    keys_of_dry_run = {"here": None, "launch": None}
     with refusing_in_one_line():
-        check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
+        check_json(json_path, keys_of_dry_run, recipe.overwrite)
     launch = needs.read_launch(accelerate_config)
     plan = needs.plan_of(recipe, launch)
     findings, example = _findings_here(recipe, launch, plan)
@@ -164,7 +166,8 @@ def _row_findings(recipe: Recipe, policy_is_here: bool) -> tuple[list[Finding], 
     """
     if recipe.algorithm == "sft":
         rows, example = example_of(recipe, policy_is_here)
-        # pictures are looked for in any case: only a win rate shows them, in rows of its own
+        # SFT asks a judge only for its win rate, on the validation rows. So pictures are looked for
+        # even if the rows of the training have a fault.
         return [rows, *pictures_here(recipe)], example
     rows = rows_here(recipe, policy_is_here)
     if rows.ok is False:  # to look for pictures would only repeat this fault

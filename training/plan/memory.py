@@ -34,6 +34,8 @@ _KNOWN_MODELS_FILE = Path(__file__).with_name("known_models.yaml")
 KNOWN_CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(_KNOWN_MODELS_FILE)
 # assumed: the memory that CUDA and its libraries take for one process, besides its tensors
 PROCESS_BYTES = 2_000_000_000
+# the bytes that one layer takes in a backward pass, for each number in the layer's input
+RECOMPUTED_LAYER_BYTES = 34
 TILE_TOKENS = 4096
 TILE_VOCABULARY = 32768
 # The main memory that a sleeping judge's weights take, divided by their size. vLLM copies each
@@ -59,8 +61,8 @@ class Size:
         parameters: the number of parameters, including the vision tower's.
         layers, hidden, vocabulary: the text model's number of layers, width, and number of tokens.
         kv_bytes: the bytes of one token's keys and values in all layers, in bfloat16.
-        linear: the sum of rows and columns over all linear layers. A LoRA adapter of rank r has r
-            times as many parameters.
+        lora_parameters_per_rank: the parameters of a LoRA adapter of rank 1 on all linear layers
+            except the output layer. An adapter of rank r has r times as many.
     """
 
     parameters: int
@@ -68,7 +70,7 @@ class Size:
     hidden: int
     kv_bytes: int
     vocabulary: int
-    linear: int
+    lora_parameters_per_rank: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Plan:
         """The number of parameters that are trained: all, or those of the LoRA adapter."""
         if self.lora_rank is None:
             return self.policy.parameters
-        return self.lora_rank * self.policy.linear
+        return self.lora_rank * self.policy.lora_parameters_per_rank
 
     @property
     def bytes_per_trained_parameter(self) -> ParameterBytes:
@@ -200,16 +202,18 @@ class Plan:
     def copied_parameters(self) -> int:
         """The number of parameters of which a backward pass holds a second copy, in bfloat16.
 
-        If the weights are divided among the GPUs, these are the layers that are gathered. Otherwise
-        autocast copies float32 weights that are trained.
+        ZeRO-3 and FSDP divide the weights among the GPUs, and gather some layers as a copy. Without
+        sharding, autocast copies the weights if all weights are trained in float32. In all other
+        cases there is no copy: DeepSpeed's weights are bfloat16, and a LoRA adapter is small.
         """
         if self.sharding == "zero3":
             return min(self.policy.parameters, LIVE_PARAMETERS)
         if self.sharding == "fsdp":
             return 2 * self.policy.parameters // self.policy.layers  # two layers
-        trains_float32_weights = self.bytes_per_trained_parameter.weight == 4
-        if self.sharding == "none" and self.lora_rank is None and trains_float32_weights:
-            return self.policy.parameters
+        trains_all_weights_unsharded = self.sharding == "none" and self.lora_rank is None
+        has_float32_weights = self.bytes_per_trained_parameter.weight == 4
+        if trains_all_weights_unsharded and has_float32_weights:
+            return self.policy.parameters  # the copy that autocast makes
         return 0
 
     @property
@@ -231,15 +235,18 @@ class Plan:
         """The bytes on each GPU in a backward pass while judges sleep, by part.
 
         These are the parts of `state`, and what only the pass needs: gradients, copies of weights,
-        the inputs of layers (activations), and log-probabilities.
+        activations, and log-probabilities. The activations are the inputs of all layers, and the
+        numbers inside the one layer that is computed again at a time (gradient checkpointing).
         """
         gradient_bytes = self.bytes_per_trained_parameter.gradient * self.trained_parameters
-        layer_inputs = self.tokens * self.policy.hidden  # how many numbers the input of a layer has
+        numbers_per_input = self.tokens * self.policy.hidden
+        bytes_of_inputs = 2 * numbers_per_input * self.policy.layers  # in bfloat16
+        bytes_of_one_layer = RECOMPUTED_LAYER_BYTES * numbers_per_input
         return {
             **self.state,
             "gradients": self._bytes_per_gpu("gradients", gradient_bytes),
             "copies of weights": 2 * self.copied_parameters,
-            "activations": layer_inputs * (2 * self.policy.layers + 34),
+            "activations": bytes_of_inputs + bytes_of_one_layer,
             "log-probabilities": self.log_probability_bytes,
         }
 
@@ -251,10 +258,9 @@ class Plan:
         through transformers (`engine` is None).
         """
         if self.engine is not None:
-            parts = self.state
-            if self.engine > 0:  # 0 bytes: the engine is on other GPUs
-                parts["TRL's engine"] = self.engine
-            return parts
+            if self.engine == 0:  # the engine is on other GPUs
+                return self.state
+            return {**self.state, "TRL's engine": self.engine}
         # each GPU writes with whole weights, so divided weights are gathered
         gathered = 0
         if "weights" in SHARDED_PARTS[self.sharding]:
@@ -322,22 +328,25 @@ def size_by_name(model: str) -> Size | None:
 def size_of(config: PretrainedConfig) -> Size:
     """Returns a model's exact size from its configuration. The model is built without memory for
     weights.
+
+    LoRA gives a linear layer two matrices: rank x inputs and outputs x rank. So an adapter of rank
+    1 has inputs + outputs parameters for each layer.
     """
     # tensors of the meta device have shapes and no numbers
     with torch.device("meta"):
         model = model_class(config).from_config(config, trust_remote_code=False)
     text = config.get_text_config()
     head = model.get_output_embeddings()
-    linear = 0
+    lora_parameters_per_rank = 0
     for module in model.modules():
         # an adapter has no weights for the output layer
         if isinstance(module, torch.nn.Linear) and module is not head:
-            linear += module.in_features + module.out_features
+            lora_parameters_per_rank += module.in_features + module.out_features
     return Size(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         layers=text.num_hidden_layers,
         hidden=text.hidden_size,
         kv_bytes=bytes_per_token(text, "bfloat16"),
         vocabulary=text.vocab_size,
-        linear=linear,
+        lora_parameters_per_rank=lora_parameters_per_rank,
     )

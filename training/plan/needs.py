@@ -93,9 +93,10 @@ def settings_of(recipe: Recipe) -> dict[str, Any]:
 def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
     """Returns each judge that a run would start, once, with the metrics that ask it.
 
-    HarmonicEval may have a second judge (`text_judge`).
+    HarmonicEval may have a second judge (`text_judge`). Two judges with one name and different
+    options are two judges.
     """
-    # by all settings, because two judges with one name and different options are two engines
+    # (judge, metrics that ask it) by the judge's whole block as text
     metrics_of: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
@@ -103,8 +104,8 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
         if text_judge:
             judges.append(JudgePart(name=text_judge))
         for judge in judges:
-            key = judge.model_dump_json()
-            _, metrics = metrics_of.setdefault(key, (judge, []))
+            block_as_text = judge.model_dump_json()
+            _, metrics = metrics_of.setdefault(block_as_text, (judge, []))
             metrics.append(part.metric)
     return list(metrics_of.values())
 
@@ -199,6 +200,7 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
     number of groups.
     """
     generations = settings["num_generations"]
+    # a pass is a forward and backward pass of the policy over a part of a batch of completions
     passes, completions = batch_of_completions(settings, processes)
     if completions % generations:
         per_device = settings["per_device_train_batch_size"]
@@ -208,20 +210,21 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
             f"{generations}."
         )
     groups = completions // generations
-    # the passes with one batch of completions, with the iterations over the same batch
+    # `passes` passes go once over the batch, and TRL goes num_iterations times over each batch
     passes_per_batch = passes * settings["num_iterations"]
-    accumulation = settings["gradient_accumulation_steps"]  # passes of one optimizer step
+    passes_per_step = settings["gradient_accumulation_steps"]
+    steps_per_batch = passes_per_batch / passes_per_step
     # as in transformers, max_steps overrides the epochs
     total = None
     if settings["max_steps"] > 0:
         total = settings["max_steps"]
     elif rows is not None:
         batches_per_epoch = rows // groups
-        steps_per_epoch = math.ceil(batches_per_epoch * passes_per_batch / accumulation)
+        steps_per_epoch = math.ceil(batches_per_epoch * passes_per_batch / passes_per_step)
         total = math.ceil(steps_per_epoch * settings["num_train_epochs"])
     return Steps(
         total=total,
-        per_batch=passes_per_batch / accumulation,
+        per_batch=steps_per_batch,
         completions=completions,
         groups=groups,
     )
@@ -231,17 +234,20 @@ def batch_of_completions(settings: Mapping[str, Any], processes: int) -> tuple[i
     """Returns (passes, completions): into how many passes a batch of completions is split, and how
     many completions the batch has, over all processes.
 
-    The settings have the number of passes or the size of the batch, and each decides the other.
-    Example: 4 completions of a process in a pass, 2 processes and a batch of 24 give (3, 24).
+    The settings give the number of passes (steps_per_generation) or the size of the batch
+    (generation_batch_size), and the other number follows. If they give neither, a batch has the
+    passes of one optimizer step. Example: 4 completions of a process in a pass, 2 processes and a
+    batch of 24 give (3, 24).
     """
     completions_of_pass = settings["per_device_train_batch_size"] * processes
-    passes = settings["steps_per_generation"]
-    completions = settings["generation_batch_size"]
-    if not passes and completions:
-        passes = completions // completions_of_pass
-    elif not passes:
-        passes = settings["gradient_accumulation_steps"]
-    return passes, completions or completions_of_pass * passes
+    given_passes = settings["steps_per_generation"]
+    given_completions = settings["generation_batch_size"]
+    if given_passes and given_completions:
+        return given_passes, given_completions
+    if given_completions:
+        return given_completions // completions_of_pass, given_completions
+    passes = given_passes or settings["gradient_accumulation_steps"]
+    return passes, completions_of_pass * passes
 
 
 def gpu_bytes() -> int:
