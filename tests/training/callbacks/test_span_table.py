@@ -25,10 +25,10 @@ from spanreward.training.callbacks.json_lines import VerdictFile
 from spanreward.training.callbacks.span_table import (
     ShownRow,
     SpanTableCallback,
-    lead_of,
     log_page,
     page_rows,
     recorded_rows,
+    reward_above_group,
     write_page,
 )
 from spanreward.training.grpo.recorder import Recorder
@@ -214,12 +214,12 @@ def test_one_reward_of_weight_1_is_no_sum(tmp_path: Path) -> None:
     assert TIMES not in write_page(tmp_path / "page.html", 3, [row], [0.5], [row.paid])
 
 
-def test_the_lead_is_over_the_group() -> None:
+def test_the_reward_above_the_group() -> None:
     scores = (0.1, 0.3, 0.5, None, 0.2, 0.2, 0.2, 0.2)
-    leads = [lead_of(number, scores, group=4) for number in range(8)]
-    assert leads[3] is None
-    assert leads[:3] + leads[4:] == pytest.approx([-0.2, 0, 0.2, 0, 0, 0, 0])
-    assert lead_of(0, scores, group=1) is None
+    above = [reward_above_group(number, scores, group=4) for number in range(8)]
+    assert above[3] is None
+    assert above[:3] + above[4:] == pytest.approx([-0.2, 0, 0.2, 0, 0, 0, 0])
+    assert reward_above_group(0, scores, group=1) is None
 
 
 ALLOWED = "html head meta link title style body main h1 h2 h3 p ul li b mark section div img dl "
