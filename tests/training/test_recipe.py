@@ -20,12 +20,12 @@ from spanreward.training.recipe import (
     JudgePart,
     MixedPart,
     RecipeError,
-    apply_override,
     check_recipe,
     load_recipe,
     read_mapping,
     trainer_config,
 )
+from spanreward.training.recipe_file import apply_override
 from spanreward.training.recipe_rewards import build_rewards
 from tests.support.paths import ROOT
 
