@@ -166,7 +166,8 @@ def lack_of_score(deciding: Sequence[tuple[Reward, Verdict]]) -> str | None:
     """Returns why no reward has a score for a completion, for example that its row has no
     reference; None if a reward has a score.
 
-    deciding: the rewards that train the policy, each with its verdict on the completion.
+    deciding: the rewards that train the policy, each with its verdict on the completion. Without
+    such a reward, the result is None too.
     """
     has_score = any(verdict.score is not None for _, verdict in deciding)
     if has_score or not deciding:
@@ -407,14 +408,15 @@ def length_problems(
     The problem "runaway" is growth without a fall of the reward. The problem "length" is a length
     far from that at the start.
 
+    If all completions at the start were empty, the growth since the start is infinite. Infinite
+    growth alone is no "runaway", but "length" is a problem as soon as completions are not empty.
+
     late, early: the mean of each number over the last window, and over the window before.
     first_length: the mean length in characters over the first window of the run.
     """
     sentences: dict[str, str] = {}
     length = late["length"]
-    since_start = math.inf  # the factor of growth; all completions at the start may be empty
-    if first_length:
-        since_start = length / first_length
+    since_start = length / first_length if first_length else math.inf
     growth = growth_of_length(late, early, since_start, limits)
     # If the reward falls while texts grow, training will shorten the texts by itself. `not <` is
     # also true for a NaN.
@@ -424,7 +426,8 @@ def length_problems(
             "some completions, set soft_overlong_cache, lower the learning rate or go back to an "
             "earlier checkpoint."
         )
-    is_near_start = 1 / limits.length_ratio <= since_start <= limits.length_ratio
+    lowest, highest = 1 / limits.length_ratio, limits.length_ratio  # such as 0.5 and 2
+    is_near_start = lowest <= since_start <= highest
     if length and not is_near_start:
         sentences["length"] = (
             f"completions have {length:.0f} characters, and had {first_length:.0f} at the start: "
@@ -481,8 +484,8 @@ def agreement_problem(audits: Sequence[tuple[int, int]], window: int, floor: flo
     """Returns a sentence if the two judges of a cascade agree too seldom; otherwise "".
 
     That is the case if the whole interval of the last window is below `floor`, or more than
-    AGREEMENT_MARGIN below the interval of the first window. Then the policy may exploit the
-    weaker judge.
+    AGREEMENT_MARGIN below the interval of the first window. Then the policy may exploit the weaker
+    judge, the student. A higher `sure` (CascadeJudge) lets the student answer fewer questions.
 
     audits: (number of audited questions, number of agreements) of each batch. window: the number of
     batches of a window. floor: the least agreement, from 0 to 1.
@@ -503,5 +506,5 @@ def agreement_problem(audits: Sequence[tuple[int, int]], window: int, floor: flo
         f"the teacher agrees with the cascade's student on {low:.0%} to {high:.0%} of the "
         f"audited questions (at the start {first_low:.0%} to {first_high:.0%}, limit {floor:.0%}): "
         "the policy may have found the student's weakness; go back to an earlier checkpoint, and "
-        "raise sure, train the student again, or ask the teacher alone."
+        "raise the cascade's `sure`, train the student again, or ask the teacher alone."
     )

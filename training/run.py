@@ -38,7 +38,7 @@ from spanreward.training.data.load import load_data
 from spanreward.training.data.row_cautions import row_cautions
 from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.full_disk import named_full_disk
-from spanreward.training.garbage import without_the_loaded
+from spanreward.training.garbage import gc_skips_loaded_objects
 from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import Processor, base_of, load_policy
@@ -117,9 +117,9 @@ def run(
     rewards = build_rewards(parts)
     parsers_of_rewards(rewards)  # raises for a missing parser
     check_judges_see(recipe, rewards)
-    # The policy is not trained on the reward of the win rate, which is the last one if the recipe
-    # has a win rate.
-    trained_on = rewards[: len(parts) - len(recipe.watching)]
+    trained_on = rewards
+    if recipe.win_rate is not None:
+        trained_on = rewards[:-1]  # the last reward, of the win rate, only watches the training
     with closing(judges_of(rewards)), named_lost_rank():
         start_judges(parts, rewards)
         make_trainer = build or build_trainer
@@ -182,7 +182,7 @@ def train_and_write(
         begin_run(recipe, PROCESS_COUNT, checkpoint, parsers_of_rewards(rewards))
         tell_where_numbers_go(recipe)
     trainer.accelerator.wait_for_everyone()  # until rank 0 has made the output folder
-    with without_the_loaded():
+    with gc_skips_loaded_objects():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     for callback in stopping:
         if callback.stopped:
@@ -197,7 +197,7 @@ def callbacks_of_run(
     """Returns (callbacks, stopping): the callbacks to add to the trainer, and its callbacks that
     may end the run. The attribute `stopped` of the latter is a sentence with the reason, or "".
 
-    stop_on, rewards: those of `train_and_write`.
+    stop_on, rewards: those of `train_and_write`. The reward of the recipe's `win_rate` is the last.
     """
     output = Path(recipe.output)
     callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
@@ -209,8 +209,9 @@ def callbacks_of_run(
         stopping += [health, trainer.learning_monitor]
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
-    for part in recipe.watching:  # a list with at most one entry
-        win_rate = win_rate_callback(trainer, recipe, part, reward=rewards[-1])
+    if recipe.win_rate is not None:
+        # `judged_parts` puts the win rate last
+        win_rate = win_rate_callback(trainer, recipe, recipe.win_rate, reward=rewards[-1])
         callbacks.append(win_rate)
         stopping.append(win_rate)
     return callbacks, stopping
@@ -224,9 +225,14 @@ def win_rate_callback(
     part: the recipe's block. reward: the reward of this block. Raises RecipeError for rows or a
     reward that cannot be used.
     """
-    extra_columns = columns_asked_by([reward])
-    prompts = prompts_of_recipe(recipe, recipe, part.prompts, extra_columns=extra_columns)
+    prompts = prompts_of_recipe(
+        recipe,
+        as_written=recipe,  # a training has no second recipe; `spanreward compare` may have one
+        count=part.prompts,
+        extra_columns=columns_asked_by([reward]),
+    )
     for warning in prompts.warnings:
+        # `spanreward compare` takes changes as --set KEY=VALUE, and `train` as KEY=VALUE
         log.warning("win_rate: %s", warning.replace("--set ", ""))
     settings = part.model_dump(exclude={"metric", "judge", "options"})
     with refusing_in_one_line():
@@ -262,8 +268,9 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     PartialState().wait_for_everyone()
     if is_custom(recipe.policy.model) and is_deepspeed_zero3_enabled():
         raise RecipeError(
-            f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
-            "accelerate_configs/cpu.yaml, and give policy.model the folder."
+            f"the policy {recipe.policy.model} cannot be made under ZeRO-3: first run a recipe "
+            "that makes it with accelerate_configs/cpu.yaml, and then set policy.model to the "
+            "output folder of that run."
         )
     model, processor, peft_config = trained_policy(recipe)
     if not is_sft:
@@ -376,9 +383,11 @@ def start_judge(part: MetricPart, judge: Judge) -> None:
     """
     what = f"the judge {part.judge.name} of {part.metric}"
     rank = f"rank {os.environ.get('RANK', '0')}"
-    # a judge such as "vllm:MODEL" loads a model; "match" loads no model, and starts at once
-    has_model = any(":" in answering.name for answering in part.judge.answering)
-    loads_model = has_model and not judge.remote
+    # the single judges behind this judge, such as the members of a jury; mostly the judge alone
+    single_judges = part.judge.answering
+    # "vllm:MODEL" has a model; "match" has no model, and starts at once
+    has_model = any(":" in single_judge.name for single_judge in single_judges)
+    loads_model = has_model and not judge.remote  # a remote judge has its model on a server
     if loads_model:
         print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
     began = time.monotonic()

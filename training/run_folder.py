@@ -53,9 +53,9 @@ VERSIONED_PACKAGES = (
 )
 BEGIN_ANEW_REMEDY = "begin anew with overwrite=true and without --resume."
 STATE_FILE = "trainer_state.json"  # Trainer writes this file last: a checkpoint with it is complete
-# Recipe keys with the length of a run, which may be larger when the run is resumed. The values are
-# the defaults of these keys.
-NEW_DEFAULTS = {
+# The recipe keys with the length of a run, and their defaults: {"trainer.max_steps": -1, ...}. When
+# a run is resumed, these keys may have larger values.
+DEFAULT_LENGTHS = {
     f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")
 }
 
@@ -129,8 +129,10 @@ def check_same_recipe(recipe: RunPart) -> None:
     """
     output = Path(recipe.output)
     for key, (earlier_value, new_value) in recipe_changes(recipe).items():
-        length = earlier_value or NEW_DEFAULTS.get(key)
-        if not is_longer_run(key, length, new_value):
+        may_grow = key in DEFAULT_LENGTHS
+        # the run's length without this key in its recipe is the default
+        earlier_length = earlier_value or DEFAULT_LENGTHS.get(key)
+        if not (may_grow and is_longer(earlier_length, new_value)):
             raise RecipeError(
                 f"the run in {output} has {key}: {earlier_value!r}, and this recipe "
                 f"{new_value!r}: resume it with its own recipe ({output}/recipe.yaml), or begin "
@@ -141,21 +143,19 @@ def check_same_recipe(recipe: RunPart) -> None:
             "its beginning.",
             key,
             new_value,
-            length,
+            earlier_length,
         )
 
 
-def is_longer_run(key: str, length: Any, new_length: Any) -> bool:
-    """Returns whether a changed value makes the run longer and changes nothing else.
+def is_longer(earlier_length: Any, new_length: Any) -> bool:
+    """Returns whether a run becomes longer: True for 100 and 200 steps.
 
-    key: such as "trainer.max_steps". length, new_length: the values of the key before and now. A
-    max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
+    earlier_length, new_length: two values of a key of DEFAULT_LENGTHS. A max_steps of -1 means that
+    num_train_epochs counts, so -1 is no length, and neither are 0 and None.
     """
-    if key not in NEW_DEFAULTS:
+    if not earlier_length or not new_length:
         return False
-    if not length or not new_length:  # no number to compare
-        return False
-    return bool(0 < length < new_length)
+    return bool(0 < earlier_length < new_length)
 
 
 def last_whole_checkpoint(output: Path) -> Path:
@@ -169,15 +169,15 @@ def last_whole_checkpoint(output: Path) -> Path:
             "save_steps say when one is written (SIGTERM writes one too). Else "
             f"{BEGIN_ANEW_REMEDY}"
         )
-    damage = ""
+    example = ""  # a damaged checkpoint with its damage, for the message: the first of the run
     for folder in reversed(finished):
         damage = damage_of(folder)
         if not damage:
             return folder
         log.warning("%s is damaged (%s): the one before it is taken.", folder, damage)
+        example = f"{folder.name} ({damage})"
     raise RecipeError(
-        f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): "
-        f"{BEGIN_ANEW_REMEDY}"
+        f"every checkpoint in {output} is damaged, such as {example}: {BEGIN_ANEW_REMEDY}"
     )
 
 
@@ -207,16 +207,17 @@ def damage_of(checkpoint: Path) -> str:
     """Returns the first fault of a checkpoint's files, such as "optimizer.pt: File is not a zip
     file"; "" if all files can be loaded.
 
-    A full disk, or a machine that was switched off, cuts files off. A pickle from a stranger may
-    run code when it is loaded. To save time, weights are not read. A cut file is found without its
-    weights: the archives of torch end with a table, and files of safetensors begin with lengths.
+    Two faults are looked for. A file may be cut off, by a full disk or a machine that was switched
+    off (`check_whole`). And a file that Trainer loads as a pickle may come from a stranger and hold
+    an object that runs code when it is loaded.
     """
     files = [path for path in checkpoint.rglob("*") if path.is_file()]
     for path in sorted(files):
         try:
             check_whole(path)
-            if path.suffix in (".pt", ".pth") and path.parent == checkpoint:  # Trainer loads these
-                with safe_globals():
+            is_loaded_pickle = path.suffix in (".pt", ".pth") and path.parent == checkpoint
+            if is_loaded_pickle:
+                with safe_globals():  # objects that Trainer itself allows
                     objects = get_unsafe_globals_in_checkpoint(path)
                 if objects:
                     return f"{path.name} holds {objects[0]}, which is no weights and may run code"
@@ -226,7 +227,11 @@ def damage_of(checkpoint: Path) -> str:
 
 
 def check_whole(path: Path) -> None:
-    """Raises one of READING_ERRORS if a file of a checkpoint was cut off. Weights are not read."""
+    """Raises one of READING_ERRORS if a file of a checkpoint was cut off.
+
+    Weights are large, so they are not read. A cut shows without them: the archives of torch end
+    with a table, and files of safetensors begin with the lengths of their parts.
+    """
     if path.suffix == ".json":
         json.loads(path.read_text("utf-8"))
     elif path.suffix == ".safetensors":

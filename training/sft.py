@@ -126,6 +126,9 @@ def _token_ids(processor: Any, messages: list[Any], opens_answer: bool) -> list[
 def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     """Returns the tokens of a row with a picture. The prompt and the answer are tokenized
     separately.
+
+    row: its `image` is a picture; or a text in place of a picture that nobody opens, as in a dry
+    run. Only an opened picture shows how many tokens it has.
     """
     chat = {
         "prompt": prepare_multimodal_messages(row["prompt"], images=[row["image"]]),
@@ -134,7 +137,8 @@ def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     texts = apply_chat_template(chat, processor)
     tokenizer = tokenizer_of(processor)
     answer = tokenizer(texts["completion"], add_special_tokens=False)["input_ids"]
-    if isinstance(row["image"], str):  # the picture is not opened
+    is_unopened = isinstance(row["image"], str)
+    if is_unopened:  # the template's sign for a picture stays a single token
         prompt = tokenizer(texts["prompt"], add_special_tokens=False)["input_ids"]
     else:
         read = processor(images=[row["image"]], text=[texts["prompt"]], add_special_tokens=False)

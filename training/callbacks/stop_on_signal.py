@@ -119,13 +119,15 @@ class StopOnSignal(TrainerCallback):
 
 
 def steps_per_batch(args: TrainingArguments) -> int:
-    """Returns after how many optimizer steps the passes over a batch of completions are all made.
+    """Returns the fewest optimizer steps after which no batch of completions is used in part.
 
-    A run resumed after a multiple of these steps equals the uninterrupted run. Example: with 4
-    passes over a batch, the result is 2 for 2 passes in a step, and 1 for 8 passes in a step.
+    After a multiple of these steps, a new batch begins, and a run resumed there equals the
+    uninterrupted run. Example: if a batch is used for 4 passes, the result is 2 with 2 passes in a
+    step, and 1 with 8 passes in a step (2 whole batches).
     """
     if not isinstance(args, SpanGRPOConfig):
         return 1
-    # find the fewest steps whose passes are a multiple of the passes over a batch
-    common = math.gcd(args.passes_per_batch, args.gradient_accumulation_steps)
-    return args.passes_per_batch // common
+    passes_per_step = args.gradient_accumulation_steps
+    # the fewest passes that are whole batches and whole steps
+    passes = math.lcm(args.passes_per_batch, passes_per_step)
+    return passes // passes_per_step

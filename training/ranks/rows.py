@@ -202,11 +202,13 @@ def sentence_of_row(
         part: the dataset's name.
         row: the number of the first row that differs, from 0.
         ranks: the ranks whose rows differ from those of rank 0.
-        first: the row's texts on rank 0, by column.
-        second: the row's texts on the first rank of `ranks`, by column.
+        first: the row's texts on rank 0, by column, with the column "prompt" first
+            (`texts_of_row`).
+        second: the same for the first rank of `ranks`.
     """
-    # find the first column whose texts differ; the search begins at the column "prompt"
-    for column in {**first, **second}:
+    # find the first column whose texts differ; one of the ranks may lack a column
+    columns = {**first, **second}  # the columns of both ranks, each once, with "prompt" first
+    for column in columns:
         text = first.get(column, "missing")
         second_text = second.get(column, "missing")
         if text != second_text:

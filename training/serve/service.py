@@ -63,8 +63,8 @@ class Service:
 
     Args:
         reward: the reward that judges the rows.
-        decided_by: the name, the judge and the parser of the reward, such as "posh, match", for
-            /health.
+        decided_by: what decides the verdicts, as a text for /health: the name, the judge and the
+            parser of the reward, such as "posh, match".
         tokenizers: the tokenizers for the credit of tokens, by the names that clients send.
 
     Attributes:
@@ -82,7 +82,7 @@ class Service:
         self.counts = Counter({ROWS_HELD: 0, BYTES_HELD: 0})
         description = Description.model_validate(reward, from_attributes=True)
         health = description.model_dump()
-        health["decided_by"] = decided_by
+        health["decided_by"] = decided_by  # a text for people, such as "posh, match"
         health["tokenizers"] = list(tokenizers)
         routes = [
             Route("/health", answer_with(health)),
@@ -107,7 +107,7 @@ class Service:
             )
         body = ArrivingBody()
         try:
-            await self.read(request, body)
+            await self.receive(request, body)  # also adds the bytes to the count BYTES_HELD
             # in a thread, because parsing a large body would keep other clients waiting
             asked = await asyncio.to_thread(read_request, body.content)
             answer = await self.answer_to(asked)
@@ -117,17 +117,18 @@ class Service:
             self.counts[f'spanreward_rows_total{{status="{verdict.status}"}}'] += 1
         return Response(answer.model_dump_json(), media_type="application/json")
 
-    async def read(self, request: Request, body: ArrivingBody) -> None:
-        """Adds the bytes of a request to `body` while they arrive.
+    async def receive(self, request: Request, body: ArrivingBody) -> None:
+        """Adds the bytes of a request to `body`, and their number to the count BYTES_HELD, while
+        they arrive.
 
         Raises HTTPException for a body that is too large or too slow, and if all bodies together
-        have more than MAX_BODY_BYTES bytes.
+        have more than MAX_BODY_BYTES bytes. Then the count has the bytes that `body` has, so that
+        `score` can subtract them again.
         """
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 async for part in request.stream():
-                    # both counts rise before any error, because `score` later subtracts the whole
-                    # body
+                    # BYTES_HELD rises first: `add` may raise TooMuch, and has then added the part
                     self.counts[BYTES_HELD] += len(part)
                     body.add(part)
                     if self.counts[BYTES_HELD] > MAX_BODY_BYTES:
@@ -225,8 +226,8 @@ def check_no_page(request: Request) -> None:
     if "Origin" in request.headers or not names_this_machine(request):
         raise HTTPException(
             403,
-            f"no page in a browser may ask, and only by the name 127.0.0.1 or localhost: "
-            f"set {KEY_VARIABLE} where others are to",
+            "only programs on this machine may ask, by the name 127.0.0.1 or localhost, and no "
+            f"page in a browser: set {KEY_VARIABLE} to let others ask with this key",
             CLOSING_HEADER,
         )
 
