@@ -26,7 +26,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from experiments.perturb import perturb
 from experiments.scenes.held_out import HeldOutPictures
 from spanreward.rewards.comparison.resampling import bootstrap
-from spanreward.training.garbage import without_the_loaded
+from spanreward.training.garbage import gc_skips_loaded_objects
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import FilePart, Recipe, load_recipe
 from spanreward.training.recipe_rewards import build_rewards
@@ -132,7 +132,7 @@ def train_cell(cell: Cell, base: str, seed: int, perturbation: str, folder: Path
     perturb(trainer.model, float(perturbation))
     measure = HeldOutTruth(recipe, load_policy(base)[1], cell.updates)
     trainer.add_callback(measure)
-    with without_the_loaded():  # as `spanreward train` does
+    with gc_skips_loaded_objects():  # as `spanreward train` does
         trainer.train()
     return {
         "cell": asdict(cell),

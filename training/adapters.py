@@ -69,8 +69,9 @@ def check_adapter(policy: PolicyPart) -> None:
             f"policy.model {policy.model} is an adapter over {base}: to train on from it set "
             f"policy.lora to {described}."
         )
-    # the loop has at most one round: the first difference raises
-    for name, in_recipe, in_adapter in adapter_differences(policy.lora, saved):
+    difference = next(adapter_differences(policy.lora, saved), None)
+    if difference is not None:
+        name, in_recipe, in_adapter = difference
         raise RecipeError(
             f"policy.lora has {name} {in_recipe!r}, and the adapter {policy.model}, from which the "
             f"run goes on, has {in_adapter!r}: set policy.lora to {described}, or merge the "

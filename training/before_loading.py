@@ -39,18 +39,20 @@ from spanreward.training.recipe import (
 from spanreward.training.recipe_rewards import build_rewards, columns_asked_by, refusing_in_one_line
 from spanreward.training.trainer_settings import check_together, lacking_packages
 
-# for these parts, the sentence of a fault names the key
-PARTS_WITH_KEYS = ("trainer", "policy", "data")
+# the parts of a recipe whose faults are sentences that name the key themselves
+PARTS_THAT_NAME_KEYS = ("trainer", "policy", "data")
 
 
 def check_before_loading(recipe: Recipe, processes: int) -> None:
-    """Raises RecipeError for the first fault of the recipe. processes: the number of training
+    """Raises RecipeError for the first fault of the recipe, with a message that names the key.
+
+    Example: "recipe key referees: unknown metric 'pohs': ...". processes: the number of training
     processes.
     """
-    for what, sentence in faults_of(recipe, processes):
-        if what in PARTS_WITH_KEYS:
+    for key, sentence in faults_of(recipe, processes):
+        if key in PARTS_THAT_NAME_KEYS:  # the sentence names the key already
             raise RecipeError(sentence)
-        raise RecipeError(f"recipe key {what}: {sentence}")
+        raise RecipeError(f"recipe key {key}: {sentence}")
 
 
 def faults_of(recipe: Recipe, processes: int) -> Iterator[tuple[str, str]]:

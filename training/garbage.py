@@ -1,6 +1,6 @@
-"""Keeps loaded modules and models out of Python's garbage collections, to save time.
+"""Lets Python's garbage collections skip loaded modules and models, to save time.
 
-with without_the_loaded():
+with gc_skips_loaded_objects():
     ...  # judges rows
 """
 
@@ -10,8 +10,9 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def without_the_loaded() -> Iterator[None]:
-    """Keeps all objects that exist now out of garbage collections, until the `with` ends.
+def gc_skips_loaded_objects() -> Iterator[None]:
+    """Lets Python's garbage collections (gc) skip all objects that exist now, until the `with`
+    ends.
 
     A full collection walks through all objects. Modules, pipelines and models are hundreds of
     thousands of objects that never become garbage: to walk through them takes a sixth to a third of

@@ -130,24 +130,17 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
         for verdict in verdicts:
             if "yes_rate" in verdict.parts:
                 yes_rates.append(verdict.parts["yes_rate"])
-        # the rewards that train the policy, each with its verdict
+        # the rewards that train the policy, each with its verdict on the sample
         deciding = []
         for judgment, verdict in zip(judged, verdicts, strict=True):
             if judgment.decides:
                 deciding.append((judgment.reward, verdict))
-        failed = None
-        unscored = None
-        failures = [verdict for _, verdict in deciding if verdict.status.failed]
-        has_score = any(verdict.score is not None for _, verdict in deciding)
-        if failures:
-            failed = failures[0].note or failures[0].status.value
-        elif deciding and not has_score:  # for example a row without a reference
-            unscored = "; ".join(reward.unscored([verdict]) for reward, verdict in deciding)
+        failed = failure_of(deciding)
         rows.append(
             CompletionRow(
                 scores=tuple(verdict.score for verdict in verdicts),
                 failed=failed,
-                unscored=unscored,
+                unscored=lack_of_score(deciding) if failed is None else None,
                 length=len(sample.completion),
                 reference_length=max(map(len, sample.references), default=0),
                 degenerate=is_degenerate(sample),
@@ -155,6 +148,31 @@ def completion_rows(samples: Sequence[Sample], judged: Sequence[Judged]) -> list
             )
         )
     return rows
+
+
+def failure_of(deciding: Sequence[tuple[Reward, Verdict]]) -> str | None:
+    """Returns the reason of the first failed judge of a completion, such as "no answer within 5 s";
+    None if no judge failed.
+
+    deciding: the rewards that train the policy, each with its verdict on the completion.
+    """
+    for _, verdict in deciding:
+        if verdict.status.failed:
+            return verdict.note or verdict.status.value
+    return None
+
+
+def lack_of_score(deciding: Sequence[tuple[Reward, Verdict]]) -> str | None:
+    """Returns why no reward has a score for a completion, for example that its row has no
+    reference; None if a reward has a score.
+
+    deciding: the rewards that train the policy, each with its verdict on the completion. Without
+    such a reward, the result is None too.
+    """
+    has_score = any(verdict.score is not None for _, verdict in deciding)
+    if has_score or not deciding:
+        return None
+    return "; ".join(reward.unscored([verdict]) for reward, verdict in deciding)
 
 
 class RewardHealth:
@@ -280,21 +298,8 @@ def find_problems(
     ("unscored").
     """
     window = limits.window
-    sentences: dict[str, str] = {}
-    # problems of the last batch alone: the policy can learn nothing from this batch
-    failed = history["failed_fraction"][-1]
+    sentences = batch_problems(history, limits, reasons)
     batches = len(history["failed_fraction"])
-    if failed > limits.failed_fraction:
-        sentences["failed"] = (
-            f"{failed:.0%} of the batch's completions could not be judged (limit "
-            f"{limits.failed_fraction:.0%}): look to the judge, whose first reason is: "
-            f"{reasons['failed']}"
-        )
-    if history["unscored_fraction"][-1] == 1.0:
-        sentences["unscored"] = (
-            "no completion of the batch has a score, so there is nothing to learn: "
-            f"{reasons['unscored']}; fill the column, or leave out the rows without it."
-        )
     # problems of the last window: a single bad batch, by chance, must not be a problem
     if batches >= window:
         last_window = means_over_batches(history, slice(-window, None))
@@ -313,6 +318,30 @@ def find_problems(
         early = means_over_batches(history, slice(-2 * window, -window))
         first_length = mean_of_known(history["length"][:window])
         sentences.update(length_problems(late, early, first_length, limits))
+    return sentences
+
+
+def batch_problems(
+    history: Mapping[str, Sequence[float]], limits: Limits, reasons: Mapping[str, str]
+) -> dict[str, str]:
+    """Returns {problem: a sentence} for problems of the last batch alone, from which the policy can
+    learn nothing.
+
+    history, reasons: those of `find_problems`.
+    """
+    sentences: dict[str, str] = {}
+    failed = history["failed_fraction"][-1]
+    if failed > limits.failed_fraction:
+        sentences["failed"] = (
+            f"{failed:.0%} of the batch's completions could not be judged (limit "
+            f"{limits.failed_fraction:.0%}): look to the judge, whose first reason is: "
+            f"{reasons['failed']}"
+        )
+    if history["unscored_fraction"][-1] == 1.0:
+        sentences["unscored"] = (
+            "no completion of the batch has a score, so there is nothing to learn: "
+            f"{reasons['unscored']}; fill the column, or leave out the rows without it."
+        )
     return sentences
 
 
@@ -379,14 +408,15 @@ def length_problems(
     The problem "runaway" is growth without a fall of the reward. The problem "length" is a length
     far from that at the start.
 
+    If all completions at the start were empty, the growth since the start is infinite. Infinite
+    growth alone is no "runaway", but "length" is a problem as soon as completions are not empty.
+
     late, early: the mean of each number over the last window, and over the window before.
     first_length: the mean length in characters over the first window of the run.
     """
     sentences: dict[str, str] = {}
     length = late["length"]
-    since_start = math.inf  # the factor of growth; all completions at the start may be empty
-    if first_length:
-        since_start = length / first_length
+    since_start = length / first_length if first_length else math.inf
     growth = growth_of_length(late, early, since_start, limits)
     # If the reward falls while texts grow, training will shorten the texts by itself. `not <` is
     # also true for a NaN.
@@ -396,7 +426,8 @@ def length_problems(
             "some completions, set soft_overlong_cache, lower the learning rate or go back to an "
             "earlier checkpoint."
         )
-    is_near_start = 1 / limits.length_ratio <= since_start <= limits.length_ratio
+    lowest, highest = 1 / limits.length_ratio, limits.length_ratio  # such as 0.5 and 2
+    is_near_start = lowest <= since_start <= highest
     if length and not is_near_start:
         sentences["length"] = (
             f"completions have {length:.0f} characters, and had {first_length:.0f} at the start: "
@@ -453,15 +484,17 @@ def agreement_problem(audits: Sequence[tuple[int, int]], window: int, floor: flo
     """Returns a sentence if the two judges of a cascade agree too seldom; otherwise "".
 
     That is the case if the whole interval of the last window is below `floor`, or more than
-    AGREEMENT_MARGIN below the interval of the first window. Then the policy may exploit the
-    weaker judge.
+    AGREEMENT_MARGIN below the interval of the first window. Then the policy may exploit the weaker
+    judge, the student. A higher `sure` (CascadeJudge) lets the student answer fewer questions.
 
     audits: (number of audited questions, number of agreements) of each batch. window: the number of
     batches of a window. floor: the least agreement, from 0 to 1.
     """
+    if len(audits) < window:
+        return ""
     first = agreement_interval(audits[:window])
     last = agreement_interval(audits[-window:])
-    if len(audits) < window or first is None or last is None:  # too few questions were audited
+    if first is None or last is None:  # too few questions were audited
         return ""
     first_low, first_high = first
     low, high = last
@@ -473,5 +506,5 @@ def agreement_problem(audits: Sequence[tuple[int, int]], window: int, floor: flo
         f"the teacher agrees with the cascade's student on {low:.0%} to {high:.0%} of the "
         f"audited questions (at the start {first_low:.0%} to {first_high:.0%}, limit {floor:.0%}): "
         "the policy may have found the student's weakness; go back to an earlier checkpoint, and "
-        "raise sure, train the student again, or ask the teacher alone."
+        "raise the cascade's `sure`, train the student again, or ask the teacher alone."
     )

@@ -55,12 +55,7 @@ def load_policy(
             file has no such function, and for a chat template that runs without end.
     """
     if is_custom(model):
-        try:
-            make = custom_function(model)
-        except ValueError as error:
-            raise RecipeError(f"policy.model {model}: {error}") from error
-        policy, processor = make(seed)
-        return policy, processor
+        return made_policy(model, seed)
     try:
         return saved_policy(policy_folder(model), dtype)
     except (torch.OutOfMemoryError, RecipeError):  # these messages name the remedy already
@@ -77,6 +72,18 @@ def load_policy(
             "policy.model takes a folder that a run has written (run its recipe first), a hub id, "
             "smollm2, or FILE.py:FUNCTION; HF_HUB_OFFLINE=1 looks in the local cache only."
         ) from error
+
+
+def made_policy(model: str, seed: int) -> tuple[PreTrainedModel, Processor]:
+    """Returns (policy, processor) from a function of the user. model: FILE.py:FUNCTION. Raises
+    RecipeError if the file has no such function.
+    """
+    try:
+        make = custom_function(model)
+    except ValueError as error:
+        raise RecipeError(f"policy.model {model}: {error}") from error
+    policy, processor = make(seed)
+    return policy, processor
 
 
 def saved_policy(model: str, dtype: str) -> tuple[PreTrainedModel, Processor]:

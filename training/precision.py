@@ -31,7 +31,7 @@ def check_precision(recipe: Recipe) -> None:
     """
     launched = os.environ.get(PRECISION_VARIABLE, "no")
     precision = precision_of(recipe)
-    if launched == "no" or precision == launched:  # the launch sets no precision, or the same
+    if launched == "no" or launched == precision:  # the launch sets no precision, or the same
         return
     cure = f"launch with --mixed_precision {precision}, or set trainer.{launched}=true."
     if os.environ.get(DEEPSPEED_VARIABLE) == "true":
@@ -40,7 +40,8 @@ def check_precision(recipe: Recipe) -> None:
             "has "
             f"mixed_precision {launched}, and DeepSpeed takes no two of them: {cure}"
         )
-    # if the two precisions are bf16 and fp16, transformers uses the recipe's, as the user expects
+    # The recipe may ask for float32 ("no"), or for bf16 where the launch has fp16, or the reverse.
+    # transformers uses the launch's precision only in the first case.
     if precision == "no":
         log.warning(
             "trainer.bf16 is false, and accelerate's mixed_precision %s is used all the same: %s",

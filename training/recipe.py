@@ -35,7 +35,7 @@ from spanreward.rewards.files.custom_file import is_custom
 from spanreward.rewards.files.home import expand_home, expanded_within
 from spanreward.rewards.judges.by_name import names_of_members
 from spanreward.rewards.rows.tables import is_table
-from spanreward.training.recipe_file import RecipeError, read_mapping, read_yaml
+from spanreward.training.recipe_file import RecipeError, apply_override, read_mapping
 from spanreward.training.trainer_settings import OTHER_NAMES, fault_of_setting
 
 # the columns of a row, by our names
@@ -399,13 +399,13 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     data = read_mapping(path)
     # read the data files first, since an override may change a key of a data file
     if "data" in data:
-        data["data"] = with_files(data["data"], path.parent)
+        data["data"] = with_data_files(data["data"], path.parent)
     for override in overrides:
         apply_override(data, override)
     return data
 
 
-def with_files(block: Any, folder: Path) -> Any:
+def with_data_files(block: Any, folder: Path) -> Any:
     """Returns a data block in which the block of a file replaces the file's path. folder: paths
     start from this folder. Raises RecipeError for a missing file.
     """
@@ -416,9 +416,9 @@ def with_files(block: Any, folder: Path) -> Any:
                 f"recipe key data: there is no data file {path}; the path goes from the recipe's "
                 "folder."
             )
-        return with_files(read_mapping(path), path.parent)
+        return with_data_files(read_mapping(path), path.parent)
     if isinstance(block, dict) and isinstance(block.get("parts"), list):  # `source: mixed`
-        return {**block, "parts": [with_files(part, folder) for part in block["parts"]]}
+        return {**block, "parts": [with_data_files(part, folder) for part in block["parts"]]}
     return block
 
 
@@ -437,26 +437,7 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
         raise RecipeError(
             "every reward has the weight 0, so nothing is learnt: give one of them another weight."
         )
-    # check the trainer's arguments, which no class of this file describes
-    config = trainer_config(recipe.algorithm)
-    valid = arguments_of(recipe.algorithm)
-    for key in RESERVED_ARGUMENTS:
-        if key in recipe.trainer:
-            raise RecipeError(
-                f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead."
-            )
-    # check the name and the value of each argument
-    for key, value in recipe.trainer.items():
-        if key not in valid:
-            if key in OTHER_NAMES:
-                raise RecipeError(f"unknown recipe key 'trainer.{key}': {OTHER_NAMES[key]}.")
-            raise RecipeError(unknown_key_message(key, valid, f"trainer.{key}"))
-        wrong = fault_of_setting(config, key, value)
-        if wrong:
-            hint = ""
-            if value is False:
-                hint = " (YAML reads a bare no or off as False: quote it)"
-            raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{hint}.")
+    check_trainer_keys(recipe)
     if recipe.algorithm != "sft" and not recipe.rewards:
         raise RecipeError(
             f"a {recipe.algorithm} recipe needs at least one entry under rewards, as {{metric: "
@@ -471,30 +452,69 @@ def check_recipe(data: dict[str, Any]) -> Recipe:
     return recipe
 
 
+def check_trainer_keys(recipe: Recipe) -> None:
+    """Raises RecipeError for the first faulty key under `trainer`. No class of this file describes
+    these keys: they are arguments of the trainer's own class.
+
+    A key is faulty if it is unknown, if its value cannot be used, or if the recipe has another key
+    for the same argument (RESERVED_ARGUMENTS): `seed: 1` in place of `trainer: {seed: 1}`.
+    """
+    config = trainer_config(recipe.algorithm)
+    valid = arguments_of(recipe.algorithm)
+    for key in RESERVED_ARGUMENTS:
+        if key in recipe.trainer:
+            raise RecipeError(
+                f"trainer.{key} is set by the recipe itself: use output, seed or rewards instead."
+            )
+    for key, value in recipe.trainer.items():
+        if key not in valid:
+            if key in OTHER_NAMES:
+                raise RecipeError(f"unknown recipe key 'trainer.{key}': {OTHER_NAMES[key]}.")
+            raise RecipeError(unknown_key_message(key, valid, f"trainer.{key}"))
+        wrong = fault_of_setting(config, key, value)
+        if wrong:
+            hint = ""
+            if value is False:
+                hint = " (YAML reads a bare no or off as False: quote it)"
+            raise RecipeError(f"recipe key trainer.{key}: {wrong}, got {value!r}{hint}.")
+
+
 def unknown_key_message(key: str, keys_here: Collection[str], key_path: str) -> str:
     """Returns the error message for an unknown key. The message names the nearest valid key, or the
     place of a recipe where the key belongs.
 
     key: such as "sed". keys_here: the valid keys of this block. key_path: such as "trainer.sed".
     """
+    # the valid keys of a recipe by place, such as {"under policy": ["model", "dtype", "lora"]}
     places: dict[str, Collection[str]] = {
         place: part.model_fields for place, part in BLOCK_CLASSES.items()
     }
     places["under data.columns"] = get_args(ColumnName)
-    keys_elsewhere = {*chain(*places.values())}
+    recipe_keys = {*chain(*places.values())}
     # an unknown key in a block with `options` is probably an argument of the judge or metric
-    is_misspelled = bool(get_close_matches(key, keys_here, 1))
-    if "options" in keys_here and key not in keys_elsewhere and not is_misspelled:
+    is_like_key_here = bool(get_close_matches(key, keys_here, 1))
+    if "options" in keys_here and key not in recipe_keys and not is_like_key_here:
         return f"unknown recipe key {key_path!r}: arguments of its class belong under options."
     # A trainer has hundreds of arguments, and a misspelled key is often close to one of these. So
-    # the arguments are searched only if no key of a recipe is close.
-    if not get_close_matches(key, {*keys_here, *keys_elsewhere}, 1, MIN_SPELLING_RATIO):
-        dapo = set(arguments_of("dapo")).difference(RESERVED_ARGUMENTS)
-        sft = set(arguments_of("sft")).difference(RESERVED_ARGUMENTS)
-        places["under trainer"] = dapo & sft
-        places["under trainer where the algorithm is grpo or dapo"] = dapo - sft
-        places["under trainer where the algorithm is sft"] = sft - dapo
+    # the message may name an argument of a trainer only if no key of a recipe is close.
+    candidates = {*keys_here, *recipe_keys}
+    is_like_recipe_key = bool(get_close_matches(key, candidates, 1, MIN_SPELLING_RATIO))
+    if not is_like_recipe_key:
+        places |= trainer_places()
     return unknown_name_message("recipe key", key, keys_here, key_path, places)
+
+
+def trainer_places() -> dict[str, Collection[str]]:
+    """Returns the arguments of the trainers by the place of a recipe where they are valid, such as
+    {"under trainer where the algorithm is sft": {"packing", ...}, ...}.
+    """
+    dapo = set(arguments_of("dapo")).difference(RESERVED_ARGUMENTS)
+    sft = set(arguments_of("sft")).difference(RESERVED_ARGUMENTS)
+    return {
+        "under trainer": dapo & sft,
+        "under trainer where the algorithm is grpo or dapo": dapo - sft,
+        "under trainer where the algorithm is sft": sft - dapo,
+    }
 
 
 def arguments_of(algorithm: str) -> list[str]:
@@ -521,73 +541,47 @@ def trainer_arguments(recipe: Recipe) -> dict[str, Any]:
     return arguments
 
 
-def apply_override(data: dict[str, Any], override: str) -> None:
-    """Changes nested data in place by an override such as "trainer.seed=1".
-
-    A number in the key is the index of a list entry: rewards.0.judge=match. A missing block is
-    added. Raises RecipeError for a text of another form, and for a key below a plain value.
-    """
-    key, equals, text = override.partition("=")
-    if not equals:
-        raise RecipeError(f"an override is written key=value, got {override!r}.")
-    *parents, last = key.split(".")
-    # go down to the block or list that the last key belongs to
-    holder: Any = data
-    for name in parents:
-        if isinstance(holder, list):
-            holder = holder[index_of(name, holder, key)]
-        else:
-            if holder.get(name) is None:
-                holder[name] = {}
-            holder = holder[name]
-        if not isinstance(holder, (dict, list)):
-            raise RecipeError(f"{key} cannot be set: {name} holds {holder!r}.")
-    value = read_yaml(text, f"the value of {key}")
-    if isinstance(holder, list):
-        holder[index_of(last, holder, key)] = value
-    else:
-        holder[last] = value
-
-
-def index_of(name: str, entries: list[Any], key: str) -> int:
-    """Returns a list index: 2 for the name "2". key: the whole key, for the message. Raises
-    RecipeError if the list has no such entry.
-    """
-    if not name.isdecimal() or int(name) >= len(entries):
-        raise RecipeError(f"{key} cannot be set: {name!r} must be one of 0 .. {len(entries) - 1}.")
-    return int(name)
-
-
 def explain_error(error: ValidationError, within: str = "", part: type[Part] = Recipe) -> str:
     """Returns the first fault that pydantic found as a sentence with the key's path.
 
     within: the path of the checked block, such as "validation". part: the class of the block.
     """
     # unknown keys come first: if the file has `polcy:`, this explains the missing `policy`
-    first = min(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-    path = [str(step) for step in first["loc"]]
+    faults = error.errors()
+    unknown_keys = [fault for fault in faults if fault["type"] == "extra_forbidden"]
+    fault = unknown_keys[0] if unknown_keys else faults[0]
+    # the fault's place: ["rewards", "0", "wieght"] for an unknown key, ["rewards", "0"] for a block
+    path = [str(step) for step in fault["loc"]]
     # pydantic adds the tag of a data block ("jsonl") to the path, which is no key of the recipe
     keys = [step for step in path if step and step not in DATA_SOURCES]
     if within:
         keys.insert(0, within)
     key_path = ".".join(keys)
-    # find the block that holds the key: the last name in the path that is no list index
-    is_unknown_key = first["type"] == "extra_forbidden"
-    parents = path[:-1] if is_unknown_key else path
-    names = [step for step in parents if not step.isdigit()]
-    if names:
-        part = RECIPE_PARTS.get(names[-1], part)
-    if is_unknown_key:
-        return unknown_key_message(path[-1], part.model_fields, key_path)
-    if first["type"] == "model_type":  # a text or a list in place of a block
-        key = next(iter(part.model_fields))
+    if fault["type"] == "extra_forbidden":
+        *block_path, unknown_key = path
+        valid_keys = class_of_block(block_path, part).model_fields
+        return unknown_key_message(unknown_key, valid_keys, key_path)
+    if fault["type"] == "model_type":  # a text or a list in place of a block
+        first_key = next(iter(class_of_block(path, part).model_fields))
         return (
-            f"recipe key {key_path}: it holds keys and values, as {{{key}: ...}}, got "
-            f"{first['input']!r}."
+            f"recipe key {key_path}: it holds keys and values, as {{{first_key}: ...}}, got "
+            f"{fault['input']!r}."
         )
     value = ""
     # a missing value cannot be quoted, and the messages of our own errors quote the value already
-    if first["type"] not in ("missing", "value_error"):
-        value = f", got {first['input']!r}"
-    message = first["msg"].removeprefix("Value error, ")
+    if fault["type"] not in ("missing", "value_error"):
+        value = f", got {fault['input']!r}"
+    message = fault["msg"].removeprefix("Value error, ")
     return f"recipe key {key_path or 'data'}: {message}{value}."
+
+
+def class_of_block(path: Sequence[str], whole: type[Part]) -> type[Part]:
+    """Returns the class of the block at a path: RewardPart for ["rewards", "0"].
+
+    The last name in the path that is no list index decides. whole: the class of the checked block,
+    for an empty path and for a block without a class of its own.
+    """
+    names = [step for step in path if not step.isdigit()]
+    if not names:
+        return whole
+    return RECIPE_PARTS.get(names[-1], whole)

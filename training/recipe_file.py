@@ -63,3 +63,40 @@ def with_numbers(value: Any, where: str) -> Any:
     if SCIENTIFIC_NUMBER.fullmatch(value):
         return float(value)
     return value
+
+
+def apply_override(data: dict[str, Any], override: str) -> None:
+    """Changes nested data in place by an override such as "trainer.seed=1".
+
+    A number in the key is the index of a list entry: rewards.0.judge=match. A missing block is
+    added. Raises RecipeError for a text of another form, and for a key below a plain value.
+    """
+    key, equals, text = override.partition("=")
+    if not equals:
+        raise RecipeError(f"an override is written key=value, got {override!r}.")
+    *parents, last = key.split(".")
+    # go down to the block or list that the last key belongs to
+    holder: Any = data
+    for name in parents:
+        if isinstance(holder, list):
+            holder = holder[index_of(name, holder, key)]
+        else:
+            if holder.get(name) is None:
+                holder[name] = {}
+            holder = holder[name]
+        if not isinstance(holder, (dict, list)):
+            raise RecipeError(f"{key} cannot be set: {name} holds {holder!r}.")
+    value = read_yaml(text, f"the value of {key}")
+    if isinstance(holder, list):
+        holder[index_of(last, holder, key)] = value
+    else:
+        holder[last] = value
+
+
+def index_of(name: str, entries: list[Any], key: str) -> int:
+    """Returns a list index: 2 for the name "2". key: the whole key, for the message. Raises
+    RecipeError if the list has no such entry.
+    """
+    if not name.isdecimal() or int(name) >= len(entries):
+        raise RecipeError(f"{key} cannot be set: {name!r} must be one of 0 .. {len(entries) - 1}.")
+    return int(name)

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from accelerate import Accelerator, PartialState
+from datasets import Dataset
 from peft import LoraConfig
 from transformers import ProcessorMixin, ProgressCallback, Trainer, TrainerCallback
 from transformers.integrations import is_deepspeed_zero3_enabled
+from trl import SFTConfig
 
 from spanreward.rewards.files.custom_file import is_custom
-from spanreward.rewards.judges import closing
+from spanreward.rewards.judges import Judge, closing
 from spanreward.rewards.judges.local.vllm_engine import ENGINE_SHUTDOWN
 from spanreward.rewards.reward.reward import Reward, judges_of
 from spanreward.training.adapters import check_adapter, lora_config, saved_adapter
@@ -36,7 +38,7 @@ from spanreward.training.data.load import load_data
 from spanreward.training.data.row_cautions import row_cautions
 from spanreward.training.evaluation.answers.prompts import prompts_of_recipe
 from spanreward.training.full_disk import named_full_disk
-from spanreward.training.garbage import without_the_loaded
+from spanreward.training.garbage import gc_skips_loaded_objects
 from spanreward.training.grpo.preflight import check_pictures, pad_left
 from spanreward.training.grpo.trainer import SpanGRPOTrainer
 from spanreward.training.policy import Processor, base_of, load_policy
@@ -48,6 +50,7 @@ from spanreward.training.recipe import (
     MetricPart,
     Recipe,
     RecipeError,
+    WinRatePart,
     trainer_arguments,
     trainer_config,
 )
@@ -61,7 +64,7 @@ from spanreward.training.recipe_rewards import (
     unseeing_rewards,
 )
 from spanreward.training.run_folder import begin_run, check_new, checkpoint_to_resume
-from spanreward.training.sft import SupervisedTrainer, check_lengths, whole_rows
+from spanreward.training.sft import SupervisedTrainer, check_lengths, max_length_default
 from spanreward.training.turn_end import tokenizer_of
 
 log = logging.getLogger(__name__)
@@ -114,9 +117,9 @@ def run(
     rewards = build_rewards(parts)
     parsers_of_rewards(rewards)  # raises for a missing parser
     check_judges_see(recipe, rewards)
-    # The policy is not trained on the reward of the win rate, which is the last one if the recipe
-    # has a win rate.
-    trained_on = rewards[: len(parts) - len(recipe.watching)]
+    trained_on = rewards
+    if recipe.win_rate is not None:
+        trained_on = rewards[:-1]  # the last reward, of the win rate, only watches the training
     with closing(judges_of(rewards)), named_lost_rank():
         start_judges(parts, rewards)
         make_trainer = build or build_trainer
@@ -128,15 +131,21 @@ def run(
             problem = train_and_write(trainer, recipe, checkpoint, stop_on, rewards)
             if stop is None or stop.stopped_at is None:  # a run that `stop` ended has a checkpoint
                 trainer.save_model(str(output))
-        # Close vLLM and the process group here. If the end of the interpreter closes them, a rank
-        # may abort, although all files are written.
-        trainer.accelerator.wait_for_everyone()
-        if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
-            attrgetter(ENGINE_SHUTDOWN)(trainer.vllm_generation.llm)()
-        trainer.accelerator.end_training()
+        end_processes(trainer)
     if problem:  # raised only now, when the policy is saved
         raise Unhealthy(problem)
     return output
+
+
+def end_processes(trainer: Any) -> None:
+    """Closes TRL's vLLM engine, if this process has one, and the process group.
+
+    If the end of the interpreter closes them, a rank may abort, although all files are written.
+    """
+    trainer.accelerator.wait_for_everyone()
+    if isinstance(trainer, SpanGRPOTrainer) and trainer.colocated:
+        attrgetter(ENGINE_SHUTDOWN)(trainer.vllm_generation.llm)()
+    trainer.accelerator.end_training()
 
 
 def check_judges_see(recipe: Recipe, rewards: Sequence[Reward]) -> None:
@@ -165,11 +174,34 @@ def train_and_write(
     checkpoint: the checkpoint to resume from, or None. stop_on: the names, out of PROBLEMS, of the
     problems that end the run. rewards: the rewards of `judged_parts`, in order.
     """
-    output = Path(recipe.output)
-    # callbacks that may end the run; then their attribute `stopped` is a sentence with the reason
-    stopping: list[Any] = []
     trainer.remove_callback(ProgressCallback)  # ProgressBar takes its place
+    callbacks, stopping = callbacks_of_run(trainer, recipe, stop_on, rewards)
+    for callback in callbacks:
+        trainer.add_callback(callback)
+    if trainer.is_world_process_zero():
+        begin_run(recipe, PROCESS_COUNT, checkpoint, parsers_of_rewards(rewards))
+        tell_where_numbers_go(recipe)
+    trainer.accelerator.wait_for_everyone()  # until rank 0 has made the output folder
+    with gc_skips_loaded_objects():
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    for callback in stopping:
+        if callback.stopped:
+            problem: str = callback.stopped
+            return problem
+    return ""
+
+
+def callbacks_of_run(
+    trainer: Any, recipe: Recipe, stop_on: Collection[str], rewards: Sequence[Reward]
+) -> tuple[list[TrainerCallback], list[Any]]:
+    """Returns (callbacks, stopping): the callbacks to add to the trainer, and its callbacks that
+    may end the run. The attribute `stopped` of the latter is a sentence with the reason, or "".
+
+    stop_on, rewards: those of `train_and_write`. The reward of the recipe's `win_rate` is the last.
+    """
+    output = Path(recipe.output)
     callbacks: list[TrainerCallback] = [ProgressBar(), MetricsFile(output / "metrics.jsonl")]
+    stopping: list[Any] = []
     if isinstance(trainer, SpanGRPOTrainer):
         # failing judges are not a case for these callbacks: the trainer itself stops the run
         health = RewardHealthCallback(trainer.recorders, stop_on=stop_on)
@@ -177,29 +209,34 @@ def train_and_write(
         stopping += [health, trainer.learning_monitor]
         if recipe.verdicts:
             callbacks.append(VerdictFile(trainer.recorders, output))
-    for part in recipe.watching:  # a list with at most one entry
-        extra_columns = columns_asked_by(rewards[-1:])
-        prompts = prompts_of_recipe(recipe, recipe, part.prompts, extra_columns=extra_columns)
-        for warning in prompts.warnings:
-            log.warning("win_rate: %s", warning.replace("--set ", ""))
-        settings = part.model_dump(exclude={"metric", "judge", "options"})
-        with refusing_in_one_line():
-            win_rate = WinRateCallback(trainer, rewards[-1], prompts.rows, **settings)
+    if recipe.win_rate is not None:
+        # `judged_parts` puts the win rate last
+        win_rate = win_rate_callback(trainer, recipe, recipe.win_rate, reward=rewards[-1])
         callbacks.append(win_rate)
         stopping.append(win_rate)
-    for callback in callbacks:
-        trainer.add_callback(callback)
-    if trainer.is_world_process_zero():
-        begin_run(recipe, PROCESS_COUNT, checkpoint, parsers_of_rewards(rewards))
-        tell_where_numbers_go(recipe)
-    trainer.accelerator.wait_for_everyone()  # until rank 0 has made the output folder
-    with without_the_loaded():
-        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    for callback in stopping:
-        if callback.stopped:
-            problem: str = callback.stopped
-            return problem
-    return ""
+    return callbacks, stopping
+
+
+def win_rate_callback(
+    trainer: Any, recipe: Recipe, part: WinRatePart, reward: Reward
+) -> WinRateCallback:
+    """Returns the callback for a recipe's `win_rate`, on the prompts of the recipe's held-out rows.
+
+    part: the recipe's block. reward: the reward of this block. Raises RecipeError for rows or a
+    reward that cannot be used.
+    """
+    prompts = prompts_of_recipe(
+        recipe,
+        as_written=recipe,  # a training has no second recipe; `spanreward compare` may have one
+        count=part.prompts,
+        extra_columns=columns_asked_by([reward]),
+    )
+    for warning in prompts.warnings:
+        # `spanreward compare` takes changes as --set KEY=VALUE, and `train` as KEY=VALUE
+        log.warning("win_rate: %s", warning.replace("--set ", ""))
+    settings = part.model_dump(exclude={"metric", "judge", "options"})
+    with refusing_in_one_line():
+        return WinRateCallback(trainer, reward, prompts.rows, **settings)
 
 
 def tell_where_numbers_go(recipe: Recipe) -> None:
@@ -222,12 +259,8 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
 
     Raises RecipeError for settings or data that the trainer refuses.
     """
-    is_sft = recipe.algorithm == "sft"  # SFT learns the rows' answers; RL reads only the prompts
-    arguments = trainer_arguments(recipe)
-    if is_sft:
-        arguments = {**whole_rows(recipe.trainer), **arguments}  # the recipe's settings come last
-    with refusing_in_one_line():
-        args = trainer_config(recipe.algorithm)(**arguments)
+    is_sft = recipe.algorithm == "sft"
+    args = trainer_settings(recipe)
     # set the time limit before this rank first waits for another rank
     wait_at_most(args.ddp_timeout)
     # No rank loads its policy before the judges of all ranks have started: to load a sharded policy
@@ -235,24 +268,20 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
     PartialState().wait_for_everyone()
     if is_custom(recipe.policy.model) and is_deepspeed_zero3_enabled():
         raise RecipeError(
-            f"the policy {recipe.policy.model} cannot be made under ZeRO-3: run its recipe with "
-            "accelerate_configs/cpu.yaml, and give policy.model the folder."
+            f"the policy {recipe.policy.model} cannot be made under ZeRO-3: first run a recipe "
+            "that makes it with accelerate_configs/cpu.yaml, and then set policy.model to the "
+            "output folder of that run."
         )
     model, processor, peft_config = trained_policy(recipe)
     if not is_sft:
         pad_left(processor)
-    extra_columns = columns_asked_by(rewards)
-    dataset = load_data(recipe.data, is_sft, extra_columns=extra_columns)
+    dataset, validation = rows_of_recipe(recipe, rewards, evaluates=args.eval_strategy != "no")
     if isinstance(processor, ProcessorMixin) and "image" not in dataset.column_names:
         log.warning(
             "no row of %s has a picture: %s learns from text alone.",
             recipe.data.source,
             recipe.policy.model,
         )
-    held_out = recipe.validation_data
-    validation = None
-    if held_out and args.eval_strategy != "no":
-        validation = load_data(held_out, is_sft, extra_columns=extra_columns)
     shared: dict[str, Any] = {
         "model": model,
         "args": args,
@@ -262,20 +291,58 @@ def build_trainer(recipe: Recipe, rewards: Sequence[Reward]) -> Trainer:
         "peft_config": peft_config,
     }
     with refusing_in_one_line():
-        if not is_sft:
-            if PartialState().is_main_process:
-                tokenizer = tokenizer_of(processor)
-                limit = args.max_completion_length
-                for caution in row_cautions(dataset, validation, tokenizer, limit):
-                    log.warning("%s", caution)
-            return SpanGRPOTrainer(reward_funcs=[*rewards], **shared)
-        # check that all ranks have the same rows; SpanGRPOTrainer does this by itself
-        check_same_rows("train_dataset", dataset)
-        check_same_rows("eval_dataset", validation)
-        check_lengths(processor, dataset, args, "the data")
-        if validation is not None:
-            check_lengths(processor, validation, args, "the validation data")
-        return SupervisedTrainer(**shared)
+        if is_sft:
+            check_sft_rows(processor, dataset, validation, args)
+            return SupervisedTrainer(**shared)
+        if PartialState().is_main_process:
+            tokenizer = tokenizer_of(processor)
+            limit = args.max_completion_length
+            for caution in row_cautions(dataset, validation, tokenizer, limit):
+                log.warning("%s", caution)
+        return SpanGRPOTrainer(reward_funcs=[*rewards], **shared)
+
+
+def trainer_settings(recipe: Recipe) -> Any:
+    """Returns the trainer's settings, an SFTConfig or a SpanGRPOConfig. Raises RecipeError for
+    settings that the class refuses.
+    """
+    arguments = trainer_arguments(recipe)
+    if recipe.algorithm == "sft":
+        # the recipe's settings come last, so that they replace the default
+        arguments = {**max_length_default(recipe.trainer), **arguments}
+    with refusing_in_one_line():
+        return trainer_config(recipe.algorithm)(**arguments)
+
+
+def rows_of_recipe(
+    recipe: Recipe, rewards: Sequence[Reward], evaluates: bool
+) -> tuple[Dataset, Dataset | None]:
+    """Returns the rows to train on and the validation rows, with the columns that the rewards read.
+    The validation rows are None if the recipe has none, or if the training does not evaluate.
+
+    SFT gets the rows' answers too, RL only the prompts.
+    """
+    has_answers = recipe.algorithm == "sft"
+    extra_columns = columns_asked_by(rewards)
+    dataset = load_data(recipe.data, has_answers, extra_columns=extra_columns)
+    held_out = recipe.validation_data
+    validation = None
+    if held_out and evaluates:
+        validation = load_data(held_out, has_answers, extra_columns=extra_columns)
+    return dataset, validation
+
+
+def check_sft_rows(
+    processor: Processor, dataset: Dataset, validation: Dataset | None, args: SFTConfig
+) -> None:
+    """Raises ValueError if the ranks have different rows, or if max_length leaves no token of an
+    answer. Logs a warning for rows that max_length cuts. SpanGRPOTrainer checks its rows itself.
+    """
+    check_same_rows("train_dataset", dataset)
+    check_same_rows("eval_dataset", validation)
+    check_lengths(processor, dataset, args, "the data")
+    if validation is not None:
+        check_lengths(processor, validation, args, "the validation data")
 
 
 def check_launch(accelerator: Accelerator) -> None:
@@ -305,24 +372,33 @@ def start_judges(parts: Sequence[MetricPart], rewards: Sequence[Reward]) -> None
     for part, reward in zip(parts, rewards, strict=True):
         for judge in reward.judges:
             judges[id(judge)] = (part, judge)
-    # start each judge
     for part, judge in judges.values():
-        what = f"the judge {part.judge.name} of {part.metric}"
-        rank = f"rank {os.environ.get('RANK', '0')}"
-        # a judge such as "vllm:MODEL" loads a model; "match" loads no model, and starts at once
-        loads_model = any(":" in answering.name for answering in part.judge.answering)
-        local = loads_model and not judge.remote
-        if local:
-            print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
-        began = time.monotonic()
-        try:
-            judge.start()
-        except Exception as error:  # the judge's library may raise any error
-            sentence = f"{what} cannot start: {type(error).__name__}: {error}"
-            raise RecipeError(one_line(sentence)) from error
-        if local:
-            seconds = time.monotonic() - began
-            print(f"{rank}: {what} is ready after {seconds:.0f} s", file=sys.stderr, flush=True)
+        start_judge(part, judge)
+
+
+def start_judge(part: MetricPart, judge: Judge) -> None:
+    """Starts a judge. Prints a line before and a line after, if a model is loaded here.
+
+    part: a block of the recipe with this judge. Raises RecipeError for a judge that cannot start.
+    """
+    what = f"the judge {part.judge.name} of {part.metric}"
+    rank = f"rank {os.environ.get('RANK', '0')}"
+    # the single judges behind this judge, such as the members of a jury; mostly the judge alone
+    single_judges = part.judge.answering
+    # "vllm:MODEL" has a model; "match" has no model, and starts at once
+    has_model = any(":" in single_judge.name for single_judge in single_judges)
+    loads_model = has_model and not judge.remote  # a remote judge has its model on a server
+    if loads_model:
+        print(f"{rank}: {what} is starting", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    try:
+        judge.start()
+    except Exception as error:  # the judge's library may raise any error
+        sentence = f"{what} cannot start: {type(error).__name__}: {error}"
+        raise RecipeError(one_line(sentence)) from error
+    if loads_model:
+        seconds = time.monotonic() - began
+        print(f"{rank}: {what} is ready after {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def trained_policy(recipe: Recipe) -> tuple[Any, Processor, LoraConfig | None]:

@@ -53,11 +53,22 @@ VERSIONED_PACKAGES = (
 )
 BEGIN_ANEW_REMEDY = "begin anew with overwrite=true and without --resume."
 STATE_FILE = "trainer_state.json"  # Trainer writes this file last: a checkpoint with it is complete
-# Recipe keys with the length of a run, which may be larger when the run is resumed. The values are
-# the defaults of these keys.
-NEW_DEFAULTS = {
+# The recipe keys with the length of a run, and their defaults: {"trainer.max_steps": -1, ...}. When
+# a run is resumed, these keys may have larger values.
+DEFAULT_LENGTHS = {
     f"trainer.{name}": vars(TrainingArguments)[name] for name in ("max_steps", "num_train_epochs")
 }
+
+
+# the errors of reading a file of a checkpoint that was cut off
+READING_ERRORS = (
+    ValueError,
+    RecursionError,
+    SafetensorError,
+    BadZipFile,
+    NotImplementedError,
+    OSError,
+)
 
 
 def check_new(recipe: RunPart, inputs: Iterable[str]) -> None:
@@ -96,25 +107,7 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             f"there is no run to resume in {output}: it has no recipe.yaml. Leave out --resume to "
             "begin."
         )
-    # the recipe must be equal to the run's recipe, except that the run may become longer
-    for key, (earlier_value, new_value) in recipe_changes(recipe).items():
-        # A max_steps of -1 means that num_train_epochs counts, so -1 is not compared as a length.
-        length = earlier_value or NEW_DEFAULTS.get(key)
-        becomes_longer = key in NEW_DEFAULTS and new_value and length and 0 < length < new_value
-        if becomes_longer:
-            log.warning(
-                "%s is %s in place of %s: the learning rate goes on as in a run of this length "
-                "from its beginning.",
-                key,
-                new_value,
-                length,
-            )
-        else:
-            raise RecipeError(
-                f"the run in {output} has {key}: {earlier_value!r}, and this recipe "
-                f"{new_value!r}: resume it with its own recipe ({output}/recipe.yaml), or begin "
-                "another with output=... without --resume."
-            )
+    check_same_recipe(recipe)
     if recipe.model_dump().get("trainer", {}).get("save_only_model"):
         raise RecipeError(
             "trainer.save_only_model leaves the optimizer out of checkpoints: nothing can be "
@@ -127,21 +120,64 @@ def checkpoint_to_resume(recipe: RunPart, processes: int) -> Path:
             f"the run in {output} ran on {ran_on} processes and this is {processes}, so that a "
             f"step would be another: resume it with --num_processes {ran_on}."
         )
-    # find the last checkpoint whose files can all be loaded
+    return last_whole_checkpoint(output)
+
+
+def check_same_recipe(recipe: RunPart) -> None:
+    """Raises RecipeError if the recipe differs from the recipe of the run in its output folder. The
+    run may only become longer: then a warning is logged.
+    """
+    output = Path(recipe.output)
+    for key, (earlier_value, new_value) in recipe_changes(recipe).items():
+        may_grow = key in DEFAULT_LENGTHS
+        # the run's length without this key in its recipe is the default
+        earlier_length = earlier_value or DEFAULT_LENGTHS.get(key)
+        if not (may_grow and is_longer(earlier_length, new_value)):
+            raise RecipeError(
+                f"the run in {output} has {key}: {earlier_value!r}, and this recipe "
+                f"{new_value!r}: resume it with its own recipe ({output}/recipe.yaml), or begin "
+                "another with output=... without --resume."
+            )
+        log.warning(
+            "%s is %s in place of %s: the learning rate goes on as in a run of this length from "
+            "its beginning.",
+            key,
+            new_value,
+            earlier_length,
+        )
+
+
+def is_longer(earlier_length: Any, new_length: Any) -> bool:
+    """Returns whether a run becomes longer: True for 100 and 200 steps.
+
+    earlier_length, new_length: two values of a key of DEFAULT_LENGTHS. A max_steps of -1 means that
+    num_train_epochs counts, so -1 is no length, and neither are 0 and None.
+    """
+    if not earlier_length or not new_length:
+        return False
+    return bool(0 < earlier_length < new_length)
+
+
+def last_whole_checkpoint(output: Path) -> Path:
+    """Returns the last checkpoint of a run whose files can all be loaded. Logs a warning for each
+    damaged checkpoint after it. Raises RecipeError if there is none.
+    """
     finished = [folder for folder in checkpoint_folders(output) if (folder / STATE_FILE).is_file()]
+    if not finished:
+        raise RecipeError(
+            f"there is no checkpoint to resume from in {output}: trainer.save_strategy and "
+            "save_steps say when one is written (SIGTERM writes one too). Else "
+            f"{BEGIN_ANEW_REMEDY}"
+        )
+    example = ""  # a damaged checkpoint with its damage, for the message: the first of the run
     for folder in reversed(finished):
         damage = damage_of(folder)
         if not damage:
             return folder
         log.warning("%s is damaged (%s): the one before it is taken.", folder, damage)
-    if finished:
-        raise RecipeError(
-            f"every checkpoint in {output} is damaged, such as {finished[0].name} ({damage}): "
-            f"{BEGIN_ANEW_REMEDY}"
-        )
+        example = f"{folder.name} ({damage})"
     raise RecipeError(
-        f"there is no checkpoint to resume from in {output}: trainer.save_strategy and save_steps "
-        f"say when one is written (SIGTERM writes one too). Else {BEGIN_ANEW_REMEDY}"
+        f"every checkpoint in {output} is damaged, such as {example}: {BEGIN_ANEW_REMEDY}"
     )
 
 
@@ -171,36 +207,38 @@ def damage_of(checkpoint: Path) -> str:
     """Returns the first fault of a checkpoint's files, such as "optimizer.pt: File is not a zip
     file"; "" if all files can be loaded.
 
-    A full disk, or a machine that was switched off, cuts files off. A pickle from a stranger may
-    run code when it is loaded. To save time, weights are not read. A cut file is found without its
-    weights: the archives of torch end with a table, and files of safetensors begin with lengths.
+    Two faults are looked for. A file may be cut off, by a full disk or a machine that was switched
+    off (`check_whole`). And a file that Trainer loads as a pickle may come from a stranger and hold
+    an object that runs code when it is loaded.
     """
     files = [path for path in checkpoint.rglob("*") if path.is_file()]
     for path in sorted(files):
-        # check that the file is whole, and then that a pickle in the file runs no code
         try:
-            if path.suffix == ".json":
-                json.loads(path.read_text("utf-8"))
-            elif path.suffix == ".safetensors":
-                with safe_open(path, "pt"):  # checks the lengths, and reads no tensor
-                    pass
-            elif path.suffix in (".pt", ".pth", ".bin"):
-                ZipFile(path).close()  # reads the table at the archive's end
-            if path.suffix in (".pt", ".pth") and path.parent == checkpoint:  # Trainer loads these
-                with safe_globals():
+            check_whole(path)
+            is_loaded_pickle = path.suffix in (".pt", ".pth") and path.parent == checkpoint
+            if is_loaded_pickle:
+                with safe_globals():  # objects that Trainer itself allows
                     objects = get_unsafe_globals_in_checkpoint(path)
                 if objects:
                     return f"{path.name} holds {objects[0]}, which is no weights and may run code"
-        except (
-            ValueError,
-            RecursionError,
-            SafetensorError,
-            BadZipFile,
-            NotImplementedError,
-            OSError,
-        ) as error:
+        except READING_ERRORS as error:
             return f"{path.relative_to(checkpoint)}: {' '.join(str(error).split())}"
     return ""
+
+
+def check_whole(path: Path) -> None:
+    """Raises one of READING_ERRORS if a file of a checkpoint was cut off.
+
+    Weights are large, so they are not read. A cut shows without them: the archives of torch end
+    with a table, and files of safetensors begin with the lengths of their parts.
+    """
+    if path.suffix == ".json":
+        json.loads(path.read_text("utf-8"))
+    elif path.suffix == ".safetensors":
+        with safe_open(path, "pt"):  # checks the lengths at the file's beginning
+            pass
+    elif path.suffix in (".pt", ".pth", ".bin"):
+        ZipFile(path).close()  # reads the table at the archive's end
 
 
 def begin_run(
@@ -227,49 +265,54 @@ def begin_run(
         RecipeError: for a resumed run with other fingerprints.
     """
     output = Path(recipe.output)
-    readers = dict(read_by or {})
     output.mkdir(parents=True, exist_ok=True)
-    # collect the facts of this start or resumption
     facts: dict[str, Any] = {
         **package_versions(),
         "processes": processes,
         "machine": machine_name(),
-        "readers": readers,
+        "readers": dict(read_by or {}),
         **data,
     }
-    # a new run removes the checkpoints of an earlier run
     if checkpoint is None:
-        for folder in checkpoint_folders(output):
+        for folder in checkpoint_folders(output):  # those of an earlier run
             shutil.rmtree(folder)
         facts["resumed"] = []
     else:
         # keep the facts of the run's beginning, and add the facts of now to the list `resumed`
-        now = facts
+        facts_of_now = facts
         facts = read_versions(output)
         if data != {name: facts.get(name) for name in data}:
             raise RecipeError(
                 f"the data of the run in {output} have changed since it began: begin another run."
             )
-        # warn if a version or a parser has changed
-        for name in package_versions():
-            if facts.get(name) != now[name]:
-                log.warning(
-                    "the run began with %s %s and goes on with %s.",
-                    name,
-                    facts.get(name),
-                    now[name],
-                )
-        for name, reader in facts.get("readers", {}).items():
-            if reader != readers.get(name):
-                log.warning(
-                    "the texts of %s were read by %s and now are by %s.",
-                    name,
-                    reader,
-                    readers.get(name),
-                )
-        facts["resumed"].append({"checkpoint": checkpoint.name, **now})
+        warn_of_changes(facts, facts_of_now)
+        facts["resumed"].append({"checkpoint": checkpoint.name, **facts_of_now})
     write_whole(output / "recipe.yaml", yaml.safe_dump(recipe.model_dump(), sort_keys=False))
     write_json(output / "versions.json", facts)
+
+
+def warn_of_changes(begun: Mapping[str, Any], resumed: Mapping[str, Any]) -> None:
+    """Logs a warning for each version and each parser that has changed since a run began.
+
+    begun, resumed: the facts in versions.json of the run's beginning and of its resumption.
+    """
+    for name in package_versions():
+        if begun.get(name) != resumed[name]:
+            log.warning(
+                "the run began with %s %s and goes on with %s.",
+                name,
+                begun.get(name),
+                resumed[name],
+            )
+    readers = resumed["readers"]
+    for name, reader in begun.get("readers", {}).items():
+        if reader != readers.get(name):
+            log.warning(
+                "the texts of %s were read by %s and now are by %s.",
+                name,
+                reader,
+                readers.get(name),
+            )
 
 
 def continue_lines(path: Path, step: int) -> None:

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from accelerate import PartialState
 from datasets import Dataset
@@ -75,7 +75,7 @@ class TrainedTokens:
     answer: list[int]
 
 
-def whole_rows(trainer: Mapping[str, Any]) -> dict[str, Any]:
+def max_length_default(trainer: Mapping[str, Any]) -> dict[str, Any]:
     """Returns our defaults of SFTConfig, which a recipe's `trainer` may change: {"max_length":
     None}, so that rows are never cut.
 
@@ -126,6 +126,9 @@ def _token_ids(processor: Any, messages: list[Any], opens_answer: bool) -> list[
 def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     """Returns the tokens of a row with a picture. The prompt and the answer are tokenized
     separately.
+
+    row: its `image` is a picture; or a text in place of a picture that nobody opens, as in a dry
+    run. Only an opened picture shows how many tokens it has.
     """
     chat = {
         "prompt": prepare_multimodal_messages(row["prompt"], images=[row["image"]]),
@@ -134,7 +137,8 @@ def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
     texts = apply_chat_template(chat, processor)
     tokenizer = tokenizer_of(processor)
     answer = tokenizer(texts["completion"], add_special_tokens=False)["input_ids"]
-    if isinstance(row["image"], str):  # the picture is not opened
+    is_unopened = isinstance(row["image"], str)
+    if is_unopened:  # the template's sign for a picture stays a single token
         prompt = tokenizer(texts["prompt"], add_special_tokens=False)["input_ids"]
     else:
         read = processor(images=[row["image"]], text=[texts["prompt"]], add_special_tokens=False)
@@ -145,36 +149,24 @@ def _pictured_tokens(processor: Any, row: Mapping[str, Any]) -> TrainedTokens:
 def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) -> None:
     """Logs a warning with the number of rows that max_length cuts.
 
-    part: the name of the dataset in messages, such as "the data". If a dataset with pictures has
-    more than MAX_PICTURED_ROWS rows, only every second, third, ... row is measured.
+    part: the name of the dataset in messages, such as "the data".
 
     Raises ValueError if max_length leaves no token of an answer in any row.
     """
     # other packing strategies than bfd split long rows, so no token is lost
-    if args.max_length is None or (args.packing and args.packing_strategy != "bfd"):
+    splits_long_rows = args.packing and args.packing_strategy != "bfd"
+    if args.max_length is None or splits_long_rows:
         return
-    # measure the rows
-    step = 1
-    if "image" in dataset.column_names:
-        step = max(1, len(dataset) // MAX_PICTURED_ROWS)
-    lengths = []  # (tokens of the prompt, tokens of the whole row) of each measured row
-    for number in range(0, len(dataset), step):
-        tokens = trained_tokens(processor, dataset[number])
-        lengths.append((len(tokens.prompt), len(tokens.prompt) + len(tokens.answer)))
-    # count the rows that max_length cuts
-    longest = max(whole for _, whole in lengths)
-    cut_rows = 0
+    lengths = measured_rows(processor, dataset)
+    cut_rows = sum(length.whole > args.max_length for length in lengths)
     rows_without_answer = 0  # rows that have no token of the answer after the cut
-    for prompt, whole in lengths:
-        if whole > args.max_length:
-            cut_rows += 1
-        if args.truncation_mode == "keep_start" and prompt >= args.max_length:
-            rows_without_answer += 1
-    # raise or warn
+    if args.truncation_mode == "keep_start":
+        rows_without_answer = sum(length.prompt >= args.max_length for length in lengths)
+    longest = max(length.whole for length in lengths)
     cure = f"set trainer.max_length to null, or to at least {longest}"
     rows = f"{len(lengths):,} rows of {part}"
     if rows_without_answer == len(lengths):
-        shortest_prompt, _ = min(lengths)
+        shortest_prompt = min(length.prompt for length in lengths)
         raise ValueError(
             f"max_length {args.max_length} leaves no token of an answer in any of {rows}, whose "
             f"prompts have {shortest_prompt} tokens or more: {cure}."
@@ -191,7 +183,29 @@ def check_lengths(processor: Any, dataset: Dataset, args: SFTConfig, part: str) 
         )
 
 
-def shown_example(processor: Any, row: Mapping[str, Any]) -> str:
+class RowLength(NamedTuple):
+    """The number of tokens of a row's prompt, and of the whole row."""
+
+    prompt: int
+    whole: int
+
+
+def measured_rows(processor: Any, dataset: Dataset) -> list[RowLength]:
+    """Returns the lengths of the rows; of a large dataset with pictures, only those of every
+    second, third, ... row, about MAX_PICTURED_ROWS in all.
+    """
+    step = 1
+    if "image" in dataset.column_names:
+        step = max(1, len(dataset) // MAX_PICTURED_ROWS)
+    lengths = []
+    for number in range(0, len(dataset), step):
+        tokens = trained_tokens(processor, dataset[number])
+        whole = len(tokens.prompt) + len(tokens.answer)
+        lengths.append(RowLength(len(tokens.prompt), whole))
+    return lengths
+
+
+def example_text(processor: Any, row: Mapping[str, Any]) -> str:
     """Returns two texts of a row, decoded from its tokens with all special tokens: the text that is
     only read, and the text that is trained. `--dry-run` prints the two texts.
     """

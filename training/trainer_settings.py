@@ -147,7 +147,7 @@ def fault_of_setting(config: type, key: str, value: Any) -> str:
     choices = choices_of(config, key)
     unknown: list[str] = []
     if choices:
-        unknown = [word for word in words_of(value) if word not in choices]
+        unknown = [word for word in texts_of(value) if word not in choices]
     if unknown and not in_help(config, key, unknown):
         *first_choices, last = map(repr, choices)
         return f"Input should be {', '.join(first_choices)} or {last}"
@@ -155,12 +155,23 @@ def fault_of_setting(config: type, key: str, value: Any) -> str:
     kind = SETTING_TYPES.get(key)
     if kind is None:
         kind = get_type_hints(config, include_extras=True)[key]
+    return fault_of_type(kind, value)
+
+
+def fault_of_type(kind: Any, value: Any) -> str:
+    """Returns why the value is not of this type, in pydantic's words; "" if it is.
+
+    kind: a type, such as `int | None`. The check is strict. Only a union with an Enum, such as
+    `SaveStrategy | str`, takes every member of the first Enum, or the member's text, and no other
+    value.
+    """
     enums = []
-    for member in get_args(kind):
-        if isinstance(member, type) and issubclass(member, Enum):
-            enums.append(member)
+    for alternative in get_args(kind):  # the types of a union
+        if isinstance(alternative, type) and issubclass(alternative, Enum):
+            enums.append(alternative)
     try:
-        if enums:  # a strict check would refuse the texts of an Enum's members
+        if enums:
+            # not strict, because a strict check refuses the texts of an Enum's members
             TypeAdapter(enums[0]).validate_python(value, strict=False)
         else:
             TypeAdapter(kind).validate_python(value, strict=True)
@@ -179,7 +190,7 @@ def choices_of(config: type, key: str) -> tuple[str, ...]:
     return ()
 
 
-def words_of(value: Any) -> list[str]:
+def texts_of(value: Any) -> list[str]:
     """Returns the texts of a value: "adamw_torch" gives ["adamw_torch"], and a member of an Enum
     gives its text. Entries of a list that are no texts are left out.
     """
@@ -222,11 +233,11 @@ def needed_packages(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any, tup
     ("optim", "adamw_8bit", ("bitsandbytes", "bitsandbytes")).
     """
     # optimizers and trackers
-    for optimizer in words_of(settings.get("optim")):
+    for optimizer in texts_of(settings.get("optim")):
         for pattern, package in OPTIMIZER_PACKAGES.items():
             if re.fullmatch(pattern, optimizer):
                 yield "optim", optimizer, package
-    for reporter in words_of(settings.get("report_to")):
+    for reporter in texts_of(settings.get("report_to")):
         if reporter == "tensorboard" and find_spec("tensorboardX") is not None:
             continue  # transformers accepts tensorboardX in place of tensorboard
         if reporter in REPORTERS:  # "all" and "none" need no package
@@ -243,14 +254,15 @@ def needed_packages(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any, tup
 
 
 def check_together(config: Any, settings: Mapping[str, Any], processes: int) -> None:
-    """Raises the dataclass's error, mostly ValueError, for settings that exclude each other.
+    """Raises an error, mostly ValueError, for settings that exclude each other.
 
-    The constructor of the dataclass makes the check: an object is built and dropped. No device is
-    touched and no other process is waited for, because the judges start later and need the devices.
-    The settings in OF_DEVICES are therefore not checked.
+    config: the dataclass of the trainer's arguments, such as SpanGRPOConfig; not an object of it.
+    The constructor of this class makes the check and raises the error: an object is built and
+    dropped. settings: the arguments of the constructor. processes: the number of training
+    processes.
 
-    config: the class of the trainer's arguments, such as SpanGRPOConfig; not an object of the
-    class. processes: the number of training processes.
+    No device is touched and no other process is waited for, because the judges start later and need
+    the devices. So the settings in OF_DEVICES are not checked.
     """
     import torch  # here, because the other functions need no torch
 

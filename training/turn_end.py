@@ -27,9 +27,10 @@ class EndlessTurn:
     """The end of an assistant's turn in a chat template that does not end generation.
 
     Args:
-        end: the text that the template writes after an answer, such as "<|im_end|>".
-        token: the id of the special token in this text; None if the text begins with an ordinary
-            word or has no special token.
+        end: what the template writes after an answer, such as "<|im_end|>": its special token, or
+            else its first characters.
+        token: the id of the special token; None if the template writes an ordinary word first, or
+            only blanks.
         eos: the tokens that end generation, such as ("</s>",).
     """
 
@@ -76,6 +77,10 @@ def endless_turn(processor: Any, ending: Collection[int]) -> EndlessTurn | None:
     generation. Also returns None if the processor has no chat template, or if the end cannot be
     found because the template changes the answer's text.
 
+    If the end begins with a special token, such as "<|im_end|>", the result has this token and its
+    id: a remedy is to let the token end generation. Otherwise the result has the first characters
+    of the end, and the id None.
+
     processor: the policy's processor or tokenizer. ending: the ids of the tokens that end
     generation (`eos_ids`).
     """
@@ -93,10 +98,10 @@ def endless_turn(processor: Any, ending: Collection[int]) -> EndlessTurn | None:
     if not answer or not set(ids).isdisjoint(ending):
         return None
     eos = tuple(tokenizer.convert_ids_to_tokens(sorted(ending)))
-    token = first_added(tokenizer, ids)
-    if token is None:
-        return EndlessTurn(end[:MAX_SHOWN_CHARACTERS], None, eos)
-    return EndlessTurn(tokenizer.convert_ids_to_tokens(token), token, eos)
+    token = first_added_token(tokenizer, ids)
+    if token is None:  # the end begins with an ordinary word, or is blank
+        return EndlessTurn(end=end[:MAX_SHOWN_CHARACTERS], token=None, eos=eos)
+    return EndlessTurn(end=tokenizer.convert_ids_to_tokens(token), token=token, eos=eos)
 
 
 def message_of(processor: Any, role: str, text: str) -> dict[str, Any]:
@@ -107,7 +112,7 @@ def message_of(processor: Any, role: str, text: str) -> dict[str, Any]:
     return {"role": role, "content": content}
 
 
-def first_added(tokenizer: Any, ids: Collection[int]) -> int | None:
+def first_added_token(tokenizer: Any, ids: Collection[int]) -> int | None:
     """Returns the first id that is not blank, if its token was added to the vocabulary: tokens that
     end a turn are added. Returns None if an ordinary word comes first, or if all ids are blank.
     """

@@ -18,7 +18,7 @@ from experiments.picture_map.cell import Cell
 from experiments.scenes.held_out import HeldOutPictures
 from spanreward.rewards.judges import closing
 from spanreward.rewards.reward.reward import judges_of
-from spanreward.training.garbage import without_the_loaded
+from spanreward.training.garbage import gc_skips_loaded_objects
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import FilePart, Recipe, load_recipe
 from spanreward.training.recipe_rewards import build_rewards
@@ -60,7 +60,7 @@ def train_run(cell: Cell, start: Start, folder: Path) -> dict[str, Any]:
         trainer = build_trainer(recipe, rewards)
         assert trainer.model is not None
         perturb(trainer.model, start.perturbation)
-        with without_the_loaded():  # as `spanreward train` does
+        with gc_skips_loaded_objects():  # as `spanreward train` does
             trainer.train()
     logged = [line for line in trainer.state.log_history if "reward" in line]
     last_rollouts = []

@@ -8,11 +8,12 @@ from spanreward.training.data.load import load_data
 from spanreward.training.recipe import JsonlPart
 
 
-def jsonl(folder: Path, *records: Any, **fields: Any) -> JsonlPart:
+def jsonl(folder: Path, *records: Any, name: str = "rows.jsonl", **fields: Any) -> JsonlPart:
     """The data part of a file with these records; a string is a line as it stands."""
+    path = folder / name
     lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
-    (folder / "rows.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    return JsonlPart(source="jsonl", path=str(folder / "rows.jsonl"), **fields)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return JsonlPart(source="jsonl", path=str(path), **fields)
 
 
 def asked(data: Any) -> list[str]:

@@ -7,7 +7,6 @@ The judges fail on rank 1 alone.
 """
 
 import os
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -50,10 +49,3 @@ class Stalled(FaultyJudge):
 
     def fail(self) -> None:
         time.sleep(3600)
-
-
-class Killed(FaultyJudge):
-    """Ends its rank, as the kernel does where memory is short."""
-
-    def fail(self) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,6 +1,5 @@
 """What the tests of SFT share: a tiny text policy with a chosen template, and a recipe of rows."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from spanreward.training.recipe import Recipe, check_recipe
+from tests.support.files import write_lines
 from tests.support.tokenizer import SPECIAL, tokenizer
 
 CHATML = (
@@ -47,9 +47,10 @@ def sft_recipe(
     data: dict[str, Any] | None = None,
     **trainer: Any,
 ) -> Recipe:
-    """Returns a recipe of SFT with the policy that is in the folder and a file of these rows."""
-    file = folder / "rows.jsonl"
-    file.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    """Returns a recipe of SFT with the policy in the folder, or a new one, and a file of these rows."""
+    if not (folder / "policy").exists():
+        save_with(folder / "policy")
+    file = write_lines(folder / "rows.jsonl", records)
     return check_recipe(
         {
             "algorithm": "sft",

@@ -12,15 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from trl import GRPOConfig, GRPOTrainer
-
-from experiments.scenes.parts import TINY
 from spanreward import RewardHealthCallback, SpanTableCallback
 from spanreward.rewards import Reward, Sample, Status, Verdict
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.health import Limits
-from spanreward.training.policy import load_policy
-from tests.support.tiny_trainer import COMMON, scenes
+from tests.support.tiny_trainer import make_trainer, scenes
 
 FOLDER = Path(sys.argv[1])
 
@@ -40,15 +36,12 @@ class Failing(Reward):
 
 
 if __name__ == "__main__":
-    model, processor = load_policy(TINY, seed=1)
     metric = Failing("failing")
     reward = Recorder(metric)
     health = RewardHealthCallback([reward], limits=Limits(failed_fraction=0.2))
-    sizes = {"per_device_train_batch_size": 2, "max_steps": 4}
-    args = GRPOConfig(**{**COMMON, "output_dir": str(FOLDER), **sizes})
-    parts = {"processing_class": processor, "args": args, "train_dataset": scenes()}
     callbacks = [SpanTableCallback([reward], every=1), health]
-    trainer = GRPOTrainer(model, [reward], callbacks=callbacks, **parts)
+    sizes = {"per_device_train_batch_size": 2, "max_steps": 4}
+    trainer = make_trainer(FOLDER, scenes(), [reward], stock=True, callbacks=callbacks, **sizes)
     metric.rank = trainer.accelerator.process_index
     trainer.train()
     ended = {"step": trainer.state.global_step, "stopped": health.stopped}

@@ -20,6 +20,7 @@ from spanreward.training.recipe import LoraPart, Recipe, RecipeError, check_reci
 from spanreward.training.run import build_trainer, run
 from tests.support.tiny_models import save_llama, save_llava, save_qwen
 from tests.support.tiny_policies import save_qwen3
+from tests.support.tiny_sft import sft_recipe
 
 CAPTIONS = [{"prompt": "Say what is there.", "reference": "A red wall."}] * 8
 
@@ -53,20 +54,11 @@ def test_the_vision_tower_is_left_out_unless_asked_for(
 
 
 def recipe(folder: Path, model: str, **changes: Any) -> Recipe:
-    rows = folder / "rows.jsonl"
-    rows.write_text("".join(json.dumps(row) + "\n" for row in CAPTIONS))
-    trainer = {
-        "max_steps": 1, "per_device_train_batch_size": 4, "learning_rate": 1e-2, "logging_steps": 1,
-        "save_strategy": "no", "report_to": "none", "use_cpu": True, "bf16": False,
-    }  # fmt: skip
-    written = {
-        "algorithm": "sft",
-        "output": str(folder / "sft"),
-        "policy": {"model": model, "lora": {"r": 2, "alpha": 8}},
-        "data": {"source": "jsonl", "path": str(rows)},
-        "trainer": trainer,
-    }
-    return check_recipe(written | changes)
+    settings = {"max_steps": 1, "per_device_train_batch_size": 4, "learning_rate": 1e-2}
+    logged = {"logging_strategy": "steps", "logging_steps": 1}
+    written = sft_recipe(folder, CAPTIONS, **settings, **logged).model_dump()
+    policy = {"model": model, "lora": {"r": 2, "alpha": 8}}
+    return check_recipe({**written, "output": str(folder / "sft"), "policy": policy, **changes})
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from spanreward.training import run as running
 from spanreward.training.before_loading import faults_of
 from spanreward.training.grpo.config import SpanGRPOConfig
-from spanreward.training.plan.dry_run import dry_run, named_here
+from spanreward.training.plan.dry_run import dry_run, faults_here
 from spanreward.training.recipe import RecipeError, load_recipe
 from spanreward.training.run import run
 from spanreward.training.trainer_settings import check_together
@@ -26,7 +26,6 @@ def nothing_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     (tmp_path / "rows.jsonl").write_text('{"prompt": "Which?", "reference": "A cat."}\n')
     (tmp_path / "bad.jsonl").write_text('{"prompt": "Which?", "reference": 7}\n')
-
     (tmp_path / "hub").mkdir()
     (tmp_path / "hub" / "train.jsonl").write_text((tmp_path / "rows.jsonl").read_text())
 
@@ -63,7 +62,7 @@ def test_a_run_and_a_dry_run_say_it_first(fault: tuple[Any, ...], tmp_path: Path
     changes, what, *words = fault
     placed = [change.replace("HERE", str(tmp_path)) for change in changes]
     recipe = load_recipe(DAPO, [f"output={tmp_path}/out", *placed])
-    (found, *_) = named_here(recipe, 1, [])
+    (found, *_) = faults_here(recipe, 1, [])
     assert (found.what, found.ok) == (what, False)
     here = [word.replace("HERE", str(tmp_path)) for word in words]
     assert [word for word in here if word not in found.found] == []
@@ -117,7 +116,7 @@ def test_a_package_that_a_setting_needs(
     key = setting.partition("=")[0]
     with pytest.raises(RecipeError, match=rf"key trainer\.{key}: {key} .* needs {package}, "):
         run(recipe)
-    findings = {finding.what: finding for finding in named_here(recipe, 1, [])}
+    findings = {finding.what: finding for finding in faults_here(recipe, 1, [])}
     assert findings[f"trainer.{key}"].found.startswith(f"{key} ")
 
 
@@ -127,8 +126,3 @@ def test_settings_are_checked_for_as_many_processes_as_train() -> None:
     check_together(SpanGRPOConfig, settings, processes=8)
     with pytest.raises(ValueError, match=r"generation_batch_size \(1\) must be divisible"):
         check_together(SpanGRPOConfig, settings, processes=1)
-
-
-def test_nothing_is_wrong_with_the_quickstart() -> None:
-    for path in (DAPO, SFT):
-        assert list(faults_of(load_recipe(path), 1)) == []

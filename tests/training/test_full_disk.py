@@ -7,40 +7,40 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import Trainer, TrainerControl, TrainerState, TrainingArguments
+from transformers import Trainer, TrainerControl, TrainerState
 
-from experiments.scenes.parts import TINY, scenes_part
 from spanreward.training.callbacks.json_lines import MetricsFile
 from spanreward.training.full_disk import is_full_disk, named_full_disk, next_step
-from spanreward.training.recipe import Recipe, RecipeError
+from spanreward.training.recipe import RecipeError
 from spanreward.training.run import run
 from spanreward.training.run_folder import STATE_FILE
+from tests.support.dapo_run import quickstart
+from tests.support.steps import arguments
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.is_char_device(), reason="needs /dev/full")
 
 
-@needs_full
-@pytest.mark.parametrize(
-    "write",
-    [lambda: FULL.write_text("x"), lambda: torch.save({"weight": torch.zeros(10)}, FULL)],
-    ids=["text", "torch"],
-)
-def test_what_a_full_disk_raises_is_recognised(write: Any) -> None:
+def to_full_disk(write: Any) -> Exception:
+    """What a write to a full disk raises."""
     with pytest.raises((OSError, RuntimeError)) as error:
         write()
-    assert is_full_disk(error.value)
+    return error.value
 
 
-def test_so_is_what_safetensors_says() -> None:
-    """Its writer is Rust's, whose words these are; it renames a file, so /dev/full is no test."""
-    assert is_full_disk(RuntimeError("I/O error: No space left on device (os error 28)"))
-
-
-@pytest.mark.parametrize("error", [OSError(errno.EACCES, "Permission denied"), ValueError("x")])
-def test_other_errors_stay_what_they_are(error: Exception, tmp_path: Path) -> None:
-    with pytest.raises(type(error)), named_full_disk(tmp_path):
-        raise error
+@needs_full
+def test_what_a_full_disk_raises_is_recognised(tmp_path: Path) -> None:
+    """safetensors' writer is Rust's, whose words these are; it renames a file, so /dev/full is no
+    test.
+    """
+    text = to_full_disk(lambda: FULL.write_text("x"))
+    torchs = to_full_disk(lambda: torch.save({"weight": torch.zeros(10)}, FULL))
+    rusts = RuntimeError("I/O error: No space left on device (os error 28)")
+    others = (OSError(errno.EACCES, "Permission denied"), ValueError("x"))
+    assert all(map(is_full_disk, (text, torchs, rusts)))
+    assert not any(map(is_full_disk, others))
+    with pytest.raises(ValueError, match=r"^x$"), named_full_disk(tmp_path):
+        raise others[1]
 
 
 def test_the_way_on_is_the_last_whole_checkpoint(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_log_line_that_cannot_be_written_warns_once(
     path = tmp_path / "metrics.jsonl"
     path.symlink_to(FULL)
     metrics = MetricsFile(path)
-    args = TrainingArguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none")
+    args = arguments(tmp_path)
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         for step in (1, 2):
             state = TrainerState(global_step=step, is_world_process_zero=True)
@@ -84,10 +84,8 @@ def test_a_checkpoint_that_cannot_be_written_is_one_sentence(
         whole(trainer, *arguments)
 
     monkeypatch.setattr(Trainer, "_save_checkpoint", save)
-    saving = {"save_strategy": "steps", "save_steps": 1, "max_steps": 3, "max_length": None}
-    here = {"report_to": "none", "use_cpu": True, "bf16": False, "per_device_train_batch_size": 2}
-    parts = {"policy": {"model": TINY}, "data": scenes_part(count=8), "trainer": {**saving, **here}}
-    recipe = Recipe(algorithm="sft", output=str(tmp_path / "out"), **parts)
+    saving = ("trainer.save_strategy=steps", "trainer.save_steps=1", "trainer.max_steps=2")
+    recipe = quickstart("sft", tmp_path / "out", *saving)
     with pytest.raises(RecipeError, match="is full") as error:
         run(recipe)
     assert "checkpoint-1," in str(error.value)

@@ -1,7 +1,6 @@
 """What is loaded is left out of garbage collections while rows are judged, and only then."""
 
 import gc
-import json
 import signal
 import sys
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 import pytest
 
 from spanreward.training.commands import compare, score, serve
-from spanreward.training.garbage import without_the_loaded
+from spanreward.training.garbage import gc_skips_loaded_objects
+from tests.support.files import write_lines
 
 METRIC = """import gc
 from spanreward import Sample, reward
@@ -28,14 +28,6 @@ def metric(tmp_path: Path) -> str:
     return f"{tmp_path}/own.py:frozen"
 
 
-@pytest.fixture
-def rows(tmp_path: Path) -> Path:
-    path = tmp_path / "rows.jsonl"
-    lines = [{"id": str(place), "completion": "A dog.", "reference": "A cat."} for place in (0, 1)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
 def called(monkeypatch: pytest.MonkeyPatch, command: Any, *words: Any) -> None:
     monkeypatch.setattr(sys, "argv", ["command", *map(str, words)])
     command.main()
@@ -45,7 +37,7 @@ def test_it_ends_with_the_block_also_by_an_exception() -> None:
     counts = []
 
     def fail() -> None:
-        with without_the_loaded():
+        with gc_skips_loaded_objects():
             counts.append(gc.get_freeze_count())
             raise ValueError("within")
 
@@ -55,9 +47,9 @@ def test_it_ends_with_the_block_also_by_an_exception() -> None:
     assert gc.get_freeze_count() == 0
 
 
-def test_score_and_compare(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metric: str, rows: Path
-) -> None:
+def test_score_and_compare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, metric: str) -> None:
+    lines = [{"id": str(place), "completion": "A dog.", "reference": "A cat."} for place in (0, 1)]
+    rows = write_lines(tmp_path / "rows.jsonl", lines)
     scored, compared = tmp_path / "verdicts.jsonl", tmp_path / "out"
     called(monkeypatch, score, metric, "--input", rows, "--output", scored)
     assert gc.get_freeze_count() == 0
@@ -65,8 +57,7 @@ def test_score_and_compare(
     called(monkeypatch, compare, *sides, "--metric", metric, "--output", compared)
     assert gc.get_freeze_count() == 0
     for file, count in ((scored, 2), (compared / "completions.jsonl", 4)):
-        lines = file.read_text().splitlines()
-        assert ['"score": 1.0' in line for line in lines] == [True] * count
+        assert file.read_text().count('"score": 1.0') == count
 
 
 def test_serve(monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
@@ -75,6 +66,6 @@ def test_serve(monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(server, "run", lambda *_, **__: counts.append(gc.get_freeze_count()))
     called(monkeypatch, serve, metric, "--port", "0")
-    assert len(counts) == 1
-    assert counts[0] > 1000
+    (count,) = counts
+    assert count > 1000
     assert gc.get_freeze_count() == 0

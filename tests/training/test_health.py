@@ -53,25 +53,22 @@ def test_numbers_of_a_batch_by_hand() -> None:
     assert "zero_variance_groups" not in health_of_batch(rows, group=1)
 
 
-def test_failed_completions_are_no_scores() -> None:
-    rows = [row(None, failed="late"), row(0.5), row(0.5), row(1.0)]
+@pytest.mark.parametrize(
+    ("rows", "failed", "saturated", "flat"),
+    [
+        # of the first group one score is left: it teaches nothing
+        ([row(None, failed="late"), row(0.5), row(0.5), row(1.0)], 0.25, 1 / 3, 0.5),
+        ([row(None, failed="late")] * 2, 1.0, math.nan, 1.0),
+        # a reward that does not apply leaves the score to the others
+        ([row(None, 1.0), row(None, 0.3), row(None, 0.7), row(None, 0.7)], 0.0, 0.25, 0.5),
+    ],
+)
+def test_missing_scores(rows: Any, failed: float, saturated: float, flat: float) -> None:
     numbers = health_of_batch(rows, group=2)
-    assert numbers["failed_fraction"] == 0.25
-    assert numbers["saturated_fraction"] == pytest.approx(1 / 3)
-    # of the first group one score is left: it teaches nothing
-    assert numbers["zero_variance_groups"] == 0.5
-    nothing = health_of_batch([row(None, failed="late")] * 2, group=2)
-    assert nothing["failed_fraction"] == 1
-    assert math.isnan(nothing["saturated_fraction"])
-
-
-def test_rows_to_which_a_reward_does_not_apply_are_judged_by_the_others() -> None:
-    numbers = health_of_batch(
-        [row(None, 1.0), row(None, 0.3), row(None, 0.7), row(None, 0.7)], group=2
-    )
-    assert numbers["failed_fraction"] == 0
-    assert numbers["saturated_fraction"] == 0.25
-    assert numbers["zero_variance_groups"] == 0.5
+    found = [
+        numbers[name] for name in ("failed_fraction", "saturated_fraction", "zero_variance_groups")
+    ]
+    assert found == pytest.approx([failed, saturated, flat], nan_ok=True)
 
 
 def told(changes: dict[str, list[float]]) -> set[str]:
@@ -152,14 +149,10 @@ def test_the_yes_rate_of_a_batch_is_the_mean_of_the_verdicts_that_have_one() -> 
 
 
 def test_nothing_but_failures_is_told_before_the_window_is_full() -> None:
-    bad = {"saturated_fraction": [1.0] * 9, "length": [1.0] * 9}
-    bad |= {"yes_rate": [0.9] * 9}
-    bad |= {"degenerate_fraction": [1.0] * 9, "reward": [0.5] * 9, "length_ratio": [9.0] * 9}
+    high = ("saturated_fraction", "yes_rate", "degenerate_fraction", "reward", "length_ratio")
+    bad = {name: [1.0] * 9 for name in (*high, "length")}
     assert told({"failed_fraction": [0.0] * 9, **bad}) == set()
     assert told({"failed_fraction": [1.0], "length": [1.0]}) == {"failed"}
-
-
-AGREED = [(40, 38)] * 10
 
 
 def test_the_interval_is_wilsons() -> None:
@@ -167,50 +160,46 @@ def test_the_interval_is_wilsons() -> None:
     widened = 1 + z * z / 100
     middle, half = (0.9 + z * z / 200) / widened, z * (0.09 / 100 + (z / 200) ** 2) ** 0.5 / widened
     assert agreement_interval([(40, 30), (60, 60)]) == pytest.approx((middle - half, middle + half))
-    assert (
-        agreement_interval([])
-        is agreement_interval([(0, 0)] * 3)
-        is agreement_interval([(29, 0)])
-        is None
-    )
+    assert [agreement_interval(few) for few in ([], [(0, 0)] * 3, [(29, 0)])] == [None] * 3
+
+
+GOOD, BAD = [(40, 38)] * 10, [(40, 20)] * 10
 
 
 @pytest.mark.parametrize(
-    ("late", "told"),
+    ("audits", "floor", "told"),
     [
-        ([(40, 38)] * 10, ""),
-        ([(40, 36)] * 10, ""),  # .87 to .93, after .93 to .97
-        ([(400, 356)] * 10, ""),  # .88 to .90: below the start's interval, and within the margin
-        ([(400, 344)] * 10, "85% to 87%"),
-        ([(40, 30)] * 10, "71% to 79%"),
-        ([(40, 40)] * 10, ""),
-        ([(0, 0)] * 10, ""),  # nothing is audited
-        ([(2, 0)] + [(3, 3)] * 9, ""),  # few say little
+        (GOOD + [(40, 38)] * 10, 0.5, ""),
+        (GOOD + [(40, 36)] * 10, 0.5, ""),  # .87 to .93, after .93 to .97
+        (GOOD + [(400, 356)] * 10, 0.5, ""),  # .88 to .90: below, and within the margin
+        (GOOD + [(400, 344)] * 10, 0.5, "85% to 87%"),
+        (GOOD + [(40, 30)] * 10, 0.5, "71% to 79%"),
+        (GOOD + [(40, 40)] * 10, 0.5, ""),
+        (GOOD + [(0, 0)] * 10, 0.5, ""),  # nothing is audited
+        (GOOD + [(2, 0)] + [(3, 3)] * 9, 0.5, ""),  # few say little
+        # the floor needs no start
+        (BAD, 0.7, "limit 70%"),
+        (BAD, 0.5, ""),
+        (BAD[:9], 0.7, ""),  # the window is not full
+        ([], 0.7, ""),
     ],
 )
-def test_a_fall_is_told_where_the_intervals_do_not_meet(late: Any, told: str) -> None:
-    sentence = agreement_problem(AGREED + late, window=10, floor=0.5)
+def test_a_fall_is_told_where_the_intervals_do_not_meet(
+    audits: Any, floor: float, told: str
+) -> None:
+    sentence = agreement_problem(audits, window=10, floor=floor)
     assert bool(sentence) is bool(told)
-    if told:
-        assert re.match(f"the teacher .* {told} of the audited", sentence)
-
-
-def test_the_floor_needs_no_start() -> None:
-    bad = [(40, 20)] * 10
-    assert "limit 70%" in agreement_problem(bad, window=10, floor=0.7)
-    assert agreement_problem(bad, window=10, floor=0.5) == ""
-    assert agreement_problem(bad[:9], window=10, floor=0.7) == ""  # the window is not full
-    assert agreement_problem([], window=10, floor=0.7) == ""
+    assert told in sentence
 
 
 def test_chance_alone_seldom_raises_it() -> None:
-    """Runs of 100 steps whose agreement stays at .9: of 200, at most one in twenty."""
+    """Runs of 100 steps whose agreement stays at .9: at most one in twenty."""
     random = np.random.default_rng(0)
     runs = 0
-    for _ in range(200):
+    for _ in range(60):
         audits = [(30, int(agreed)) for agreed in random.binomial(30, 0.9, size=100)]
         runs += any(agreement_problem(audits[:step], 10, 0.7) for step in range(10, 101, 5))
-    assert runs <= 10
+    assert runs <= 3
 
 
 REFERENCE = "A red star."
@@ -248,15 +237,12 @@ def test_a_trainer_that_is_not_trl_hears_of_each_problem() -> None:
     assert ": no answer" in watched.problems()["failed"]
 
 
-def test_audits_have_numbers_once_there_are_enough() -> None:
+def test_audits_and_cut_completions_are_counted() -> None:
     watched = RewardHealth(limits=Limits(window=2))
     assert "audit_low" not in watched.add([], audited=20, agreed=5)
     numbers = watched.add([], audited=20, agreed=5)
     assert (numbers["audit_low"], numbers["audit_high"]) == agreement_interval([(20, 5)] * 2)
     assert "limit 70%" in watched.problems()["audit"]
-
-
-def test_cut_completions_are_a_problem_where_their_share_grows() -> None:
     watched = RewardHealth(limits=Limits(window=1))
     for fraction in (0.0, 0.2):
         watched.add([row(0.5)])

@@ -4,7 +4,6 @@ sentence or two. Elsewhere tests look at an error's type and at what it names.
 A row is a mistake, and words of its message: the object first, the cure last.
 """
 
-import json
 import os
 from collections.abc import Callable
 from functools import partial
@@ -26,7 +25,8 @@ from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.preflight import check_rows
 from spanreward.training.policy import load_policy
 from spanreward.training.recipe import FilePart, JsonlPart, MixedPart, RecipeError, load_recipe
-from tests.support.files import a_file
+from tests.support.data_parts import jsonl
+from tests.support.files import a_file, write_lines
 from tests.support.messages import told
 from tests.support.paths import ROOT
 
@@ -47,40 +47,27 @@ MISSPELT = [
     ("policy.lora.alpa=3", "policy.lora.alpa", "alpha"),
     ("data.cuont=3", "data.cuont", "count"),
     ("rewards.0.metrc=posh", "rewards.0.metrc", "metric"),
-    ("rewards.0.wieght=2", "rewards.0.wieght", "weight"),
     ("rewards.0.judge={name: match, cashe: true}", "rewards.0.judge.cashe", "cache"),
     ("trainer.learning_rte=1", "trainer.learning_rte", "learning_rate"),
-    ("trainer.span_coeff=1", "trainer.span_coeff", "span_coef"),
-    ("trainer.output_dri=out", "trainer.output_dri", "output_dir"),
     ("output_dir=out", "output_dir", "output"),
-    ("span_coeff=0.5", "span_coeff", "span_coef"),
     (CASCADE + "{student: match, teacher: match, aduit: 1}}", "rewards.0.judge.cascade.aduit",
         "audit"),
     (CASCADE + "{student: match, teacher: {name: match, cashe: true}}}",
         "rewards.0.judge.cascade.teacher.cashe", "cache"),
     ("data={source: mixed, parts: [{source: hub, idd: a}]}", "data.parts.0.idd", "id"),
-    ("data={source: mixed, parts: [{source: hub, id: a, splt: b}]}", "data.parts.0.splt", "split"),
 ]  # fmt: skip
 WRONG_VALUES = [
     ("seed=abc", "seed", "'abc'"),
-    ("overwrite=perhaps", "overwrite", "'perhaps'"),
     ("algorithm=ppo", "algorithm", "'ppo'"),
     ("policy.dtype=int8", "policy.dtype", "'int8'"),
     ("policy.lora.r=0", "policy.lora.r", "0"),
     ("data.count=0", "recipe key data.count", "0"),
-    ("data.options=1.5", "recipe key data.options", "1.5"),
-    ("data.task=dev", "recipe key data.task", "'dev'"),
-    ("data=5", "recipe key data", "5"),
-    ("data=rows.jsonl", "recipe key data", "'rows.jsonl'"),
     ("data={source: hub, id: a, max_pixels: 0}", "data.max_pixels", "0"),
     ("data={source: hub, id: a, columns: {picture: image}}", "data.columns.picture.[key]",
         "'picture'"),
     ("validation={count: 0}", "validation.count", "0"),
-    ("validation=val", "validation", "'val'"),
-    ("rewards.0.weight=heavy", "rewards.0.weight", "'heavy'"),
     ("rewards=null", "rewards", "None"),
     ("rewards.0.judge=3", "rewards.0.judge", "3"),
-    ("trainer=3", "trainer", "3"),
     (CASCADE + "3}", "rewards.0.judge.cascade", "3"),
     (CASCADE + "{student: 3, teacher: match}}", "rewards.0.judge.cascade.student", "3"),
     (CASCADE + "{student: match, teacher: match, sure: -1}}", "judge.cascade.sure", "-1"),
@@ -88,31 +75,23 @@ WRONG_VALUES = [
     (CASCADE + "{student: match, teacher: match, audit: 2}}", "judge.cascade.audit", "2"),
 ]  # fmt: skip
 SETTINGS = [
-    ("num_generations=eight", "valid integer", "'eight'"),
     ("num_generations=1", "greater than", "equal to 2", "1"),
     ("num_generations='8'", "valid integer", "'8'"),
-    ("learning_rate=abc", "valid number", "'abc'"),
     ("learning_rate=-1e-5", "greater than", "equal to 0", "-1e-05"),
     ("learning_rate=.nan", "less than", "equal to 1", "nan"),
     ("learning_rate=5", "less than", "equal to 1", "5"),
     ("span_coef=-1", "greater than", "equal to 0", "-1"),
     ("span_coef=.inf", "finite number", "inf"),
-    ("max_steps=-3", "-1 or greater than", "equal to 1", "-3"),
     ("max_steps=0", "-1 or greater than", "equal to 1", "0"),
-    ("max_steps=1.5", "-1 or a valid integer", "1.5"),
     ("max_failed_fraction=2", "less than", "equal to 1", "2"),
     ("temperature=0", "greater than 0", "0"),
-    ("use_cpu='yes'", "valid boolean", "'yes'"),
     ("dynamic_sampling=1", "valid boolean", "1"),
     ("save_strategy=step", "'no', 'steps', 'epoch' or 'best'", "'step'"),
     ("logging_strategy=no", "'no', 'steps' or 'epoch'", "quote it", "False"),
     ("loss_type=dapoo", "'grpo', 'dr_grpo', 'dapo', 'bnpo'", "or 'vespo'", "'dapoo'"),
     ("scale_rewards=std", "'group', 'batch' or 'none'", "'std'"),
     ("vllm_mode=colocated", "'colocate' or 'server'", "'colocated'"),
-    ("importance_sampling_level=seq", "'token' or 'sequence'", "'seq'"),
-    ("deepspeed=3", "valid dictionary", "valid string", "3"),
     ("optim=adam", "Input should be", "'adam'"),
-    ("lr_scheduler_type=cosin", "Input should be", "'cosin'"),
     ("report_to=wandbb", "Input should be", "'wandbb'"),
     ("report_to=[wandbb]", "Input should be", "['wandbb']"),
 ]
@@ -126,18 +105,14 @@ OVERRIDES = [
     ("learning_rate=1e-5", "'learning_rate'", "belongs under trainer."),
     ("completion_only_loss=true", "'completion_only_loss'", "under trainer", "is sft."),
     ("judge=match", "'judge'", "belongs under rewards."),
-    ("data.model=tiny", "'data.model'", "belongs under policy."),
     ("policy.r=8", "'policy.r'", "belongs under lora."),
-    ("trainer.lora={r: 8}", "'trainer.lora'", "belongs under policy."),
     ("trainer.spans_every=9", "'trainer.spans_every'", "at the top level."),
-    ("policy.sure=0.9", "'policy.sure'", "belongs under cascade."),
     ("check={reward_rises: true}", "'check'", "valid are algorithm, data,"),
     ("data.answers=human", "'data.answers'", "belongs under data.columns."),
     ("data={source: jsonl, path: x, split: val}", "'data.split'", "data of source hub."),
     ("policy.path=tiny", "'policy.path'", "source jsonl", "Valid here are dtype,"),
     ("rewards.0.judge={model: tiny}", "judge.model'", "under policy", "Valid here are cache,"),
     ("rewards.0.mode=published", "'rewards.0.mode'", "belong under options."),
-    ("rewards.0.judge={name: match, memory: 2e9}", "judge.memory'", "belong under options."),
     ("policy.qqq=1", "'policy.qqq'", "valid are dtype, lora,"),
     ("trainer.qqq=1", "'trainer.qqq'", "valid are accelerator_config,", "and 1"),
     ("policy=tiny", "key policy:", "{model: ...}", "'tiny'"),
@@ -149,8 +124,6 @@ OVERRIDES = [
     ("data={source: mixed, parts: []}", "key data.parts:", "at least 1"),
     ("data={source: hub, id: a, streaming: true}", "key data:", "streaming needs a count"),
     ("seed", "key=value", "got 'seed'"),
-    ("", "key=value", "got ''"),
-    ("seed:1", "key=value", "got 'seed:1'"),
     ("seed.a=1", "seed.a", "seed holds 0"),
     ("seed=[1", "value of seed", "not YAML"),
     ("rewards.5.judge=match", "rewards.5.judge", "'5'", "0 .. 0"),
@@ -229,18 +202,8 @@ TEXT_ONLY = {"prompt": "Say it.", "reference": "A wall."}
 seen: Callable[..., dict[str, Any]] = partial(dict, image="red.png")
 
 
-def jsonl(*records: Any, **fields: Any) -> JsonlPart:
-    """The data part of a new file with these records; a string is a line as it stands."""
-    name = f"rows{len(list(Path().glob('rows*')))}.jsonl"
-    lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
-    Path(name).write_text("".join(f"{line}\n" for line in lines))
-    return JsonlPart(source="jsonl", path=name, **fields)
-
-
 @table(
     ("{", "is not JSON"),
-    ("image: a.png", "is not JSON"),
-    ("{'image': 'a.png'}", "is not JSON"),
     ("3", "JSON object", "3"),
     ({**CAPTION, "reference": "\ud800"}, "is not JSON", "surrogates not allowed"),
     ({"picture": "a", "reference": "A."}, "'image'", "['picture', 'reference']",
@@ -270,8 +233,8 @@ def jsonl(*records: Any, **fields: Any) -> JsonlPart:
 )  # fmt: skip
 @pytest.mark.usefixtures("here")
 def test_a_row_of_the_data(mistake: Any, words: tuple[str, ...]) -> None:
-    data = jsonl(ASKED, mistake, prompt="Say: {question}")
-    told(lambda: load_data(data), RecipeError, ("rows0.jsonl line 2", *words))
+    data = jsonl(Path(), ASKED, mistake, prompt="Say: {question}")
+    told(lambda: load_data(data), RecipeError, ("rows.jsonl line 2", *words))
 
 
 def not_utf8() -> None:
@@ -281,29 +244,30 @@ def not_utf8() -> None:
 
 def several_targets() -> None:
     answered = {**ASKED, "answers": ["dog", "a dog", "cat"], "reference": ["A red dog.", "A."]}
-    load_data(jsonl(CAPTION, answered), completions=True)
+    load_data(jsonl(Path(), CAPTION, answered), completions=True)
 
 
 def mixed(first: Any, second: Any) -> None:
-    load_data(MixedPart(source="mixed", parts=[jsonl(first), jsonl(second)]))
+    parts = [jsonl(Path(), first, name="first.jsonl"), jsonl(Path(), second)]
+    load_data(MixedPart(source="mixed", parts=parts))
 
 
 @table(
     (lambda: load_data(JsonlPart(source="jsonl", path="none.jsonl")), "none.jsonl",
         "data.path=PATH"),
     (not_utf8, "line 2", "byte 18", "as UTF-8"),
-    (lambda: load_data(jsonl()), "data of jsonl", "something to judge by"),
-    (lambda: load_data(jsonl({**CAPTION, "reference": None})), "data of jsonl", "no row"),
-    (lambda: load_data(jsonl({"image": "red.png"}), completions=True), "data of jsonl",
+    (lambda: load_data(jsonl(Path())), "data of jsonl", "something to judge by"),
+    (lambda: load_data(jsonl(Path(), {**CAPTION, "reference": None})), "data of jsonl", "no row"),
+    (lambda: load_data(jsonl(Path(), {"image": "red.png"}), completions=True), "data of jsonl",
         "a reference or answers"),
     (several_targets, "row 2", "'dog'", "'A red dog.'", "set data.target"),
-    (lambda: load_data(jsonl(CAPTION, columns={"reference": "said", "answers": "b"})), "line 1",
+    (lambda: load_data(jsonl(Path(), CAPTION, columns={"reference": "said", "answers": "b"})), "line 1",
         "'said' or 'b'", "['image', 'reference']", "set data.columns"),
-    (lambda: load_data(jsonl(TEXT_ONLY, columns={"image": "file"})), "line 1", "'file'",
+    (lambda: load_data(jsonl(Path(), TEXT_ONLY, columns={"image": "file"})), "line 1", "'file'",
         "set data.columns"),
-    (lambda: load_data(jsonl({**TEXT_ONLY, "prompt": "<image>\nWhat?"})), "line 1", "'<image>",
+    (lambda: load_data(jsonl(Path(), {**TEXT_ONLY, "prompt": "<image>\nWhat?"})), "line 1", "'<image>",
         "no picture"),
-    (lambda: load_data(jsonl(TEXT_ONLY, CAPTION)), "line 2", "has a picture", "all rows"),
+    (lambda: load_data(jsonl(Path(), TEXT_ONLY, CAPTION)), "line 2", "has a picture", "all rows"),
     (lambda: mixed(TEXT_ONLY, CAPTION), "parts of the data", "all rows"),
     (lambda: mixed(CAPTION, TEXT_ONLY), "parts of the data", "all rows"),
 )  # fmt: skip
@@ -364,7 +328,7 @@ def test_a_picture_that_cannot_be_read(name: str) -> None:
         content = Path(f"whole.{ending}").read_bytes()
         Path(f"half.{ending}").write_bytes(content[: len(content) // 2])
     assert Image.open("half.jpg").size == (256, 256)
-    data = jsonl(CAPTION, {"image": name, "reference": "A dog."})
+    data = jsonl(Path(), CAPTION, {"image": name, "reference": "A dog."})
     words = ("line 2", name.partition("\0")[0], "cannot be read as")
     told(lambda: load_data(data), RecipeError, words)
 
@@ -394,12 +358,13 @@ def test_a_marked_row(tmp_path: Path, mistake: Any, words: tuple[str, ...]) -> N
 
 
 def answers(*lines: Any) -> None:
-    Path("answers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    read_answers("answers.jsonl", [{"id": name} for name in ("1", "2", "3")])
+    read_answers(
+        str(write_lines("answers.jsonl", lines)), [{"id": name} for name in ("1", "2", "3")]
+    )
 
 
 def asked(*rows: Any, slices: tuple[str, ...] = ()) -> None:
-    prompts_of_file(jsonl(*rows).path, 10, list(slices))
+    prompts_of_file(jsonl(Path(), *rows).path, 10, list(slices))
 
 
 def empty_marks() -> None:
@@ -417,7 +382,7 @@ ONE = {"id": "1", "completion": "A."}
         for call, error, *words in [
             (lambda: read_marked(Path("none.jsonl")), FileNotFoundError, "none.jsonl",
                 "no input file"),
-            (lambda: load_recipe(jsonl(CAPTION).path), RecipeError, "rows0.jsonl",
+            (lambda: load_recipe(jsonl(Path(), CAPTION).path), RecipeError, "rows.jsonl",
                 "table of rows"),
             (empty_marks, ValueError, "labels.jsonl", "holds no rows"),
             (lambda: read_marked(a_file(Path(), MARKED), {"refrence": "text"}), ValueError,

@@ -57,14 +57,11 @@ def test_hub_id_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "HF_HUB_OFFLINE=1" in message
 
 
-@pytest.mark.parametrize("config", [None, {"model_type": "llama"}, {"model_type": "llava"}, {}])
-def test_folder_without_such_a_model(config: Any, tmp_path: Path) -> None:
-    if config is not None:
-        (tmp_path / "config.json").write_text(json.dumps(config))
+def test_folder_without_such_a_model_or_without_a_processor(tiny: Any, tmp_path: Path) -> None:
     no_policy(str(tmp_path))
-
-
-def test_folder_without_a_processor(tiny: Any, tmp_path: Path) -> None:
+    for config in ({"model_type": "llama"}, {"model_type": "llava"}, {}):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        no_policy(str(tmp_path))
     tiny[0].save_pretrained(tmp_path)
     no_policy(str(tmp_path))
 

@@ -1,15 +1,10 @@
 """A launch and a recipe that compute in different precisions are one sentence, before any work."""
 
 import logging
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.scenes.parts import TINY
 from spanreward.training.before_loading import faults_of
 from spanreward.training.precision import DEEPSPEED_VARIABLE, PRECISION_VARIABLE, check_precision
 from spanreward.training.recipe import RecipeError, load_recipe
@@ -58,20 +53,3 @@ def test_others_take_the_launchs_and_say_so(
     with caplog.at_level(logging.WARNING):
         check(monkeypatch, "bf16", False, "trainer.bf16=false")
     assert caplog.text.count("mixed_precision bf16 is used") == 1
-
-
-def test_the_command_says_it_before_anything_is_loaded(tmp_path: Path) -> None:
-    words = [str(DAPO), f"policy.model={TINY}", f"output={tmp_path / 'out'}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "spanreward", "train", *words],
-        cwd=ROOT,
-        env={**os.environ, PRECISION_VARIABLE: "bf16", DEEPSPEED_VARIABLE: "true"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "--mixed_precision no" in done.stderr
-    assert not (tmp_path / "out").exists()

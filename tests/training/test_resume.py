@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.dapo_run import RECIPE, SHRUNK
+from tests.support.files import read_lines
 from tests.support.on_two_ranks import on_two_ranks
 from tests.support.paths import SUPPORT
 
@@ -25,7 +26,7 @@ def train(folder: Path, *arguments: str) -> tuple[list[object], str]:
 
 
 def steps(path: Path) -> list[int]:
-    return [json.loads(line)["step"] for line in path.read_text().splitlines()]
+    return [line["step"] for line in read_lines(path)]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_it_goes_on_from_there(stopped: Any, tmp_path: Path) -> None:
     assert steps(output / "verdicts.rank1.jsonl") == [1] * 4
     codes, said = train(tmp_path / "second", str(output / "recipe.yaml"), "--resume")
     assert codes == [0, 0], said
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    lines = read_lines(output / "metrics.jsonl")
     assert [line["step"] for line in lines] == [1, 2, 3, 4, 4]
     assert ["train_runtime" in line for line in lines] == [False] * 4 + [True]
     for name in ("verdicts.jsonl", "verdicts.rank1.jsonl"):

@@ -47,7 +47,8 @@ def recipe(output: Path, *judges: Any, **trainer: Any) -> Recipe:
     return check_recipe({**fields, "rewards": rewards, "trainer": settings})
 
 
-def test_equal_judges_are_one(tmp_path: Path) -> None:
+def test_equal_judges_are_one_unless_they_are_behind_a_server(tmp_path: Path) -> None:
+    """One engine serves all rewards that ask it; judges behind a server are asked at once."""
     plain, cached = {"name": "match"}, {"name": "match", "cache": str(tmp_path / "ratings.sqlite")}
     options = ({"pipeline": None, "coref": "none"}, {"coref": "none", "pipeline": None})
     with_options = [{"name": "match", "options": each} for each in options]
@@ -57,19 +58,13 @@ def test_equal_judges_are_one(tmp_path: Path) -> None:
     assert fourth is fifth
     assert isinstance(third, CachedJudge)
     assert judges_of(rewards) == [first, third, fourth]
+    served = build_rewards(recipe(tmp_path, *["chat:http://127.0.0.1:9#m"] * 2).rewards)
+    assert len(judges_of(served)) == 2
 
 
-@pytest.mark.parametrize(
-    ("judge", "named"),
-    [
-        ("mach", "'mach'"),
-        ({"name": "match", "options": {"coreff": "none"}}, "'coref'"),
-        ({"name": "vllm:smollm2", "options": {"memroy": 1}}, "'memory'"),
-    ],
-)
-def test_judges_that_are_not(tmp_path: Path, judge: Any, named: str) -> None:
-    with pytest.raises(RecipeError, match=named) as error:
-        build_rewards(recipe(tmp_path, judge).rewards)
+def test_a_judge_that_is_not_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="'memory'") as error:
+        build_rewards(recipe(tmp_path, {"name": "vllm:smollm2", "options": {"memroy": 1}}).rewards)
     assert "\n" not in str(error.value)
 
 
@@ -141,12 +136,12 @@ def test_every_rank_says_when_a_model_starts_and_is_ready(
 def test_the_judges_end_with_the_run(
     tmp_path: Path, engines: Any, monkeypatch: pytest.MonkeyPatch, problem: Any
 ) -> None:
-    engines["good"] = Engine()
-
     def train(*_: Any) -> None:
         assert engines["good"].done == ["start"]
         if problem is not None:
             raise problem
+
+    engines["good"] = Engine()
 
     monkeypatch.setattr(module, "build_trainer", Mock())
     monkeypatch.setattr(module, "train_and_write", train)

@@ -102,34 +102,35 @@ FILES = [
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> Path:
-    """The folder of a run with two checkpoints."""
+def begun(tmp_path: Path) -> tuple[Path, Path]:
+    """The two checkpoints of a run."""
     begin_run(recipe(tmp_path), processes=1)
-    for step in (2, 4):
-        add_files(add_checkpoint(tmp_path, step))
-    return tmp_path
+    first, last = add_checkpoint(tmp_path, 2), add_checkpoint(tmp_path, 4)
+    add_files(first)
+    add_files(last)
+    return first, last
 
 
-def resumed(output: Path) -> str:
-    """The name of the checkpoint that is resumed."""
-    return checkpoint_to_resume(recipe(output), processes=1).name
+def resumed(output: Path) -> Path:
+    """The checkpoint that is resumed."""
+    return checkpoint_to_resume(recipe(output), processes=1)
 
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("kept", [0.0, 0.5, 0.99])
 def test_a_checkpoint_that_was_cut_is_passed_over(
-    begun: Path, name: str, kept: float, caplog: pytest.LogCaptureFixture
+    begun: tuple[Path, Path], name: str, kept: float, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first, last = begun / "checkpoint-2", begun / "checkpoint-4"
+    first, last = begun
     (last / "trainer_state.json").write_text('{"global_step": 4}')
-    assert resumed(begun) == last.name
+    assert resumed(last.parent) == last
     content = (last / name).read_bytes()
     (last / name).write_bytes(content[: int(kept * len(content))])
-    assert resumed(begun) == first.name
+    assert resumed(last.parent) == first
     assert f"{last} is damaged ({name}: " in caplog.text
     (first / name).write_bytes(b"")
     with pytest.raises(RecipeError, match=rf"every checkpoint in .* checkpoint-2 \({name}: "):
-        resumed(begun)
+        resumed(last.parent)
 
 
 class Code:
@@ -139,28 +140,29 @@ class Code:
 
 @pytest.mark.parametrize("name", ["optimizer.pt", "scheduler.pt", "rng_state.pth"])
 def test_a_pickle_with_code_is_a_sentence_and_is_not_run(
-    begun: Path, name: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    begun: tuple[Path, Path], name: str, caplog: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    first, last = begun / "checkpoint-2", begun / "checkpoint-4"
+    first, last = begun
     random_states = {"python": random.getstate(), "cpu": torch.get_rng_state()}
     random_states["numpy"] = np.random.get_state()  # noqa: NPY002
     torch.save(random_states, last / "rng_state.pth")  # as Trainer does
-    assert resumed(begun) == last.name
+    assert resumed(last.parent) == last
     torch.save({"a": Code()}, last / name)
-    assert resumed(begun) == first.name
+    assert resumed(last.parent) == first
     why = f"{name} holds builtins.print, "
     assert f"{last} is damaged ({why}" in caplog.text
     torch.save(Code(), first / name)
     with pytest.raises(RecipeError, match=rf"checkpoint-2 \({re.escape(why)}.* overwrite=true"):
-        resumed(begun)
+        resumed(last.parent)
     assert "run" not in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("content", ["", '{"processes": 1', "[]", '{"resumed": []}'])
-def test_a_run_whose_beginning_is_not_known(begun: Path, content: str) -> None:
-    (begun / "versions.json").write_text(content)
+def test_a_run_whose_beginning_is_not_known(tmp_path: Path, content: str) -> None:
+    begin_run(recipe(tmp_path), processes=1)
+    (tmp_path / "versions.json").write_text(content)
     with pytest.raises(RecipeError, match=r"versions.json, .* cannot be read \("):
-        resumed(begun)
+        resumed(tmp_path)
 
 
 def test_what_reads_the_texts_is_kept_and_another_is_warned_of(
@@ -186,17 +188,18 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
             checkpoint_to_resume(asked, processes)
 
     refused("no run to resume in .*no recipe.yaml")
-    same = recipe(tmp_path, trainer={"max_steps": 5})
-    begin_run(same, processes=1)
+    begin_run(recipe(tmp_path, trainer={"max_steps": 5}), processes=1)
     refused("no checkpoint .*SIGTERM")
     add_checkpoint(tmp_path, 4, whole=False)
     refused("no checkpoint to resume")
     add_checkpoint(tmp_path, 2)
-    assert checkpoint_to_resume(same, processes=1).name == "checkpoint-2"
     refused("trainer.max_steps: 5, and this recipe 4", trainer={"max_steps": 4})
     more = {"source": SCENES, "options": {"count": 7}}
     refused("data.options.count: None, and this recipe 7", data=more)
     refused("1 processes and this is 4", processes=4)
+    weights_only = {"max_steps": 5, "save_only_model": True}
+    begin_run(recipe(tmp_path, trainer=weights_only), 1, tmp_path / "checkpoint-2")
+    refused("leaves the optimizer out", trainer=weights_only)
 
 
 @pytest.mark.parametrize(
@@ -229,14 +232,6 @@ def test_a_resumed_run_may_only_be_longer(
     # the folder's recipe is the longer one
     assert checkpoint_to_resume(asked, processes=1) == checkpoint
     assert not caplog.text
-
-
-def test_a_run_without_its_optimizer_cannot_be_resumed(tmp_path: Path) -> None:
-    weights_only = recipe(tmp_path, trainer={"save_only_model": True})
-    begin_run(weights_only, processes=1)
-    add_checkpoint(tmp_path, 2)
-    with pytest.raises(RecipeError, match="leaves the optimizer out"):
-        checkpoint_to_resume(weights_only, processes=1)
 
 
 def test_lines_go_on_after_the_checkpoint(tmp_path: Path) -> None:

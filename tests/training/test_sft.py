@@ -9,7 +9,7 @@ from PIL import Image
 
 from spanreward.training.recipe import RecipeError
 from spanreward.training.run import build_trainer
-from spanreward.training.sft import SupervisedTrainer, shown_example, trained_tokens
+from spanreward.training.sft import SupervisedTrainer, trained_tokens
 from tests.support.tiny_models import save_llava, save_qwen
 from tests.support.tiny_sft import BASE_TOKENS, CHATML, LINES, save_with, sft_recipe
 
@@ -18,7 +18,6 @@ LONG = {"prompt": "5" * 1200, "reference": "A red star."}
 
 
 def test_rows_longer_than_trls_default_are_trained_on_whole(tmp_path: Path) -> None:
-    save_with(tmp_path / "policy")
     trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT, LONG]), [])
     assert trainer.args.max_length is None
     batches = list(trainer.get_train_dataloader())
@@ -30,7 +29,6 @@ def test_rows_longer_than_trls_default_are_trained_on_whole(tmp_path: Path) -> N
 def test_rows_that_max_length_cuts_are_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    save_with(tmp_path / "policy")
     cut = {**SHORT, "reference": "7" * 100}
     recipe = sft_recipe(tmp_path, [SHORT, cut, LONG, LONG], max_length=100)
     trainer: Any = build_trainer(recipe, [])
@@ -40,7 +38,6 @@ def test_rows_that_max_length_cuts_are_counted(
 
 
 def test_a_max_length_that_leaves_nothing_is_one_sentence(tmp_path: Path) -> None:
-    save_with(tmp_path / "policy")
     with pytest.raises(RecipeError, match=r"^max_length 4 leaves no token .* any of 2 rows"):
         build_trainer(sft_recipe(tmp_path, [SHORT, LONG], max_length=4), [])
 
@@ -53,7 +50,6 @@ def pictured(folder: Path) -> list[dict[str, Any]]:
 def test_rows_of_the_validation_and_with_pictures_are_counted_too(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    save_with(tmp_path / "policy")
     recipe = sft_recipe(tmp_path, [SHORT, LONG], max_length=100, eval_strategy="epoch")
     build_trainer(recipe.model_copy(update={"validation": {"count": 2}}), [])
     assert re.search("cuts 1 of 2 rows .* validation data", caplog.text)
@@ -78,18 +74,6 @@ def test_the_tokens_are_those_that_trl_trains(tmp_path: Path, save: Any) -> None
     assert tokens.answer == labels[labels != -100].tolist()
 
 
-def test_the_shown_example(tmp_path: Path) -> None:
-    save_with(tmp_path / "policy")
-    trainer: Any = build_trainer(sft_recipe(tmp_path, [SHORT]), [])
-    answer = [{"role": "assistant", "content": "A star."}]
-    row = {"prompt": [{"role": "user", "content": "Why?"}], "completion": answer}
-    text = shown_example(trainer.processing_class, row)
-    first, second = text.split("\ntrained (")
-    assert first.startswith("read, not trained (")
-    assert first.endswith("tokens):\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n")
-    assert second.endswith("tokens):\nA star.<|im_end|>\n")
-
-
 def test_a_template_that_never_ends_a_turn_is_refused(tmp_path: Path) -> None:
     save_with(tmp_path / "policy", LINES)
     with pytest.raises(RecipeError, match=r"turn with '\\n', .* ends at '<\|im_end\|>'"):
@@ -110,7 +94,6 @@ ENDLESS = "{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}"
 @pytest.mark.parametrize("name", ["own.jinja", "other"])
 def test_a_template_of_the_recipe_that_never_ends_itself(tmp_path: Path, name: str) -> None:
     """A file, or a model's."""
-    save_with(tmp_path / "policy")
     save_with(tmp_path / "other", ENDLESS)
     (tmp_path / "own.jinja").write_text(ENDLESS)
     recipe = sft_recipe(tmp_path, [SHORT], chat_template_path=str(tmp_path / name))

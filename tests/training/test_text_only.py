@@ -19,12 +19,13 @@ from spanreward.training.recipe import (
     MixedPart,
     Recipe,
     RecipeError,
-    check_recipe,
 )
 from spanreward.training.recipe_rewards import build_rewards
 from spanreward.training.run import build_trainer, run
 from tests.support.command import spanreward
-from tests.support.files import write_lines
+from tests.support.dapo_run import quickstart
+from tests.support.data_parts import jsonl
+from tests.support.files import read_lines
 from tests.support.refused_data import refused
 from tests.support.tiny_models import save_llama
 
@@ -36,12 +37,6 @@ CAPTIONS = [
 PICTURED = {"image": "red.png", "reference": "A red wall."}
 
 
-def jsonl(folder: Path, *records: Any, **fields: Any) -> JsonlPart:
-    Image.new("RGB", (40, 30), "red").save(folder / "red.png")
-    path = write_lines(folder / f"rows{len(list(folder.iterdir()))}.jsonl", records)
-    return JsonlPart(source="jsonl", path=str(path), **fields)
-
-
 def contents(column: Any) -> list[str]:
     return [turn["content"] for (turn,) in column]
 
@@ -51,17 +46,9 @@ def test_the_prompt_is_asked_as_it_is(tmp_path: Path) -> None:
     dataset = load_data(jsonl(tmp_path, *records, prompt="In a word: {question}"))
     assert sorted(dataset.column_names) == ["context", "id", "prompt", "question", "reference"]
     assert contents(dataset["prompt"]) == [RED, BLUE]
-
-
-def test_sft_learns_each_reference(tmp_path: Path) -> None:
-    dataset = load_data(jsonl(tmp_path, *CAPTIONS), completions=True)
-    assert contents(dataset["completion"]) == ["A wall.", "A red wall.", "A sky."]
-    assert "image" not in dataset.column_names
-
-
-def test_a_row_with_a_picture_may_have_a_prompt_of_its_own(tmp_path: Path) -> None:
-    dataset = load_data(jsonl(tmp_path, {**PICTURED, "prompt": "Say it."}, PICTURED))
-    assert contents(dataset["prompt"]) == ["Say it.", "Describe the picture."]
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "red.png")
+    pictured = load_data(jsonl(tmp_path, {**PICTURED, "prompt": "Say it."}, PICTURED))
+    assert contents(pictured["prompt"]) == ["Say it.", "Describe the picture."]
 
 
 def test_a_question_can_be_the_prompt(tmp_path: Path) -> None:
@@ -70,27 +57,31 @@ def test_a_question_can_be_the_prompt(tmp_path: Path) -> None:
     assert (row["prompt"][0]["content"], row["question"]) == ("What is red?", "What is red?")
 
 
-def test_a_mix_of_texts(tmp_path: Path) -> None:
-    parts = [jsonl(tmp_path, *CAPTIONS), jsonl(tmp_path, *CAPTIONS)]
-    dataset = load_data(MixedPart(source="mixed", parts=parts))
-    assert dataset["id"][:] == ["0/1", "0/2", "1/1", "1/2"]
+def test_sft_learns_each_reference(tmp_path: Path) -> None:
+    dataset = load_data(jsonl(tmp_path, *CAPTIONS), completions=True)
+    assert contents(dataset["completion"]) == ["A wall.", "A red wall.", "A sky."]
+    assert "image" not in dataset.column_names
 
 
-def test_a_function_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "my_data.py").write_text(f"def rows():\n    return {CAPTIONS!r}\n")
-    dataset = load_data(FilePart(source=f"{tmp_path}/my_data.py:rows"))
-    assert dataset["reference"][:] == [row["reference"] for row in CAPTIONS]
-
-
-@pytest.mark.parametrize("streamed", [{}, {"streaming": True, "count": 2}])
-def test_a_hub_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streamed: Any) -> None:
+def test_any_source_gives_rows_without_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     (tmp_path / "stored").mkdir()
     Dataset.from_list(CAPTIONS).to_parquet(str(tmp_path / "stored" / "train.parquet"))
-    stored = {"source": "hub", "id": str(tmp_path / "stored"), **streamed}
-    dataset = load_data(HubPart(**stored))
-    assert dataset["reference"][:] == [row["reference"] for row in CAPTIONS]
-    assert "has no column 'photo'" in refused(HubPart(**stored, columns={"image": "photo"}))
+    (tmp_path / "my_data.py").write_text(f"def rows():\n    return {CAPTIONS!r}\n")
+    hub = HubPart(source="hub", id=str(tmp_path / "stored"))
+    one = [
+        FilePart(source=f"{tmp_path}/my_data.py:rows"),
+        hub,
+        hub.model_copy(update={"streaming": True, "count": 2}),
+    ]
+    for part in (*one, MixedPart(source="mixed", parts=one)):
+        dataset = load_data(part)
+        assert dataset["reference"][:] == [row["reference"] for row in CAPTIONS] * len(part.parts)
+        assert "image" not in dataset.column_names
+    photo = hub.model_copy(update={"columns": {"image": "photo"}})
+    assert "has no column 'photo'" in refused(photo)
 
 
 @pytest.fixture
@@ -100,18 +91,13 @@ def text_model(tmp_path: Path) -> str:
 
 
 def recipe(folder: Path, algorithm: str, model: str, data: JsonlPart) -> Recipe:
-    trainer: dict[str, Any] = {"use_cpu": True, "bf16": False, "max_steps": 2, "logging_steps": 1}
-    trainer |= {"report_to": "none", "gradient_checkpointing": False}
-    trainer |= {"per_device_train_batch_size": 4}
-    if algorithm == "dapo":
-        trainer |= {"num_generations": 4, "max_completion_length": 8}
-    fields: dict[str, Any] = {"algorithm": algorithm, "policy": {"model": model}}
-    fields |= {"output": str(folder / f"out-{algorithm}"), "trainer": trainer}
-    return check_recipe({**fields, "data": data.model_dump(), "rewards": [{"metric": "posh"}]})
+    rows = (f"data={data.model_dump_json()}", "validation=null", "rewards=[{metric: posh}]")
+    changes = (*rows, f"policy.model={model}", "referees=[]", "trainer.max_steps=2")
+    return quickstart(algorithm, folder / f"out-{algorithm}", *changes)
 
 
 def check_two_steps(output: Path) -> None:
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    lines = read_lines(output / "metrics.jsonl")
     assert [line["step"] for line in lines if "loss" in line] == [1, 2]
 
 
@@ -142,6 +128,7 @@ def test_a_vision_language_model_learns_from_text_alone(
 
 @pytest.mark.parametrize("algorithm", ["sft", "dapo"])
 def test_a_text_model_is_given_no_pictures(tmp_path: Path, text_model: str, algorithm: str) -> None:
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "red.png")
     told = recipe(tmp_path, algorithm, text_model, jsonl(tmp_path, *[PICTURED] * 8))
     with pytest.raises(RecipeError, match="vision-language model"):
         build_trainer(told, build_rewards(told.rewards))

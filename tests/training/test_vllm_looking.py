@@ -1,6 +1,5 @@
 """DAPO on Scenes with a judge that sees, in vLLM's real engine and behind its server."""
 
-import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.dapo_run import logged_steps
+from tests.support.dapo_run import check_judged, logged_steps
 from tests.support.tiny_rater import rater_folder, served_rater
 from tests.support.torchvision_on_cpu import with_torchvision
 
@@ -39,12 +38,7 @@ def steps_with(judge: str, evidence: str, output: Path) -> list[dict[str, Any]]:
 
 
 def check_steps(steps: list[dict[str, Any]]) -> None:
-    assert [step["step"] for step in steps] == list(range(1, STEPS + 1))
-    for step in steps:
-        assert step["judge/failed_fraction"] == 0
-        assert step["judge/questions"] > 0
-        assert 0 <= step["rewards/posh/mean"] <= 1
-        assert math.isfinite(step["loss"])
+    check_judged(steps, STEPS)
     rates = [step["posh/yes_rate"] for step in steps if "posh/yes_rate" in step]
     assert rates
     assert 0 <= min(rates) <= max(rates) <= 1

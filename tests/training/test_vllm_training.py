@@ -1,7 +1,6 @@
 """DAPO on Scenes with vLLM's real engine as the judge: where the judge may stand."""
 
 import importlib.util
-import math
 import os
 import sys
 import time
@@ -12,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.dapo_run import logged_steps
+from tests.support.dapo_run import check_judged, logged_steps
 from tests.support.vllm_server import vllm_server
 
 MARK = "SPANREWARD_TEST_RUN"  # in the environment of all that a run starts
@@ -41,18 +40,6 @@ def run_dapo(judge: str, ranks: int, output: Path) -> list[dict[str, Any]]:
     return logged_steps(launch, changes, os.environ, output)
 
 
-def check_judged(steps: list[dict[str, Any]]) -> None:
-    assert [step["step"] for step in steps] == list(range(1, STEPS + 1))
-    for step in steps:
-        assert step["judge/failed_fraction"] == 0
-        assert step["judge/questions"] > 0
-        assert step["judge/prompt_tokens"] > 0 or step["judge/cached"] > 0
-        assert math.isfinite(step["loss"])
-        # step["reward"] also holds the punishment of overlong texts
-        assert 0 <= step["rewards/posh/mean"] <= 1
-    print({key: value for key, value in steps[0].items() if key.startswith("judge/")})
-
-
 def left_of(mark: str) -> list[str]:
     """What is left of a run some seconds after its end (Python's trackers end late)."""
     end = time.monotonic() + 10
@@ -75,11 +62,11 @@ def still_there(mark: str) -> list[str]:
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_judge_beside_the_policy(tmp_path: Path, mark: str, ranks: int) -> None:
     judge = f"{{name: 'vllm:smollm2', cache: false, {ENGINE}}}"
-    check_judged(run_dapo(judge, ranks, tmp_path / "out"))
+    check_judged(run_dapo(judge, ranks, tmp_path / "out"), STEPS)
     assert left_of(mark) == []
 
 
 def test_a_server_that_two_ranks_share(tmp_path: Path, mark: str) -> None:
     with vllm_server("smollm2", "--max-model-len", "2048", "--dtype", "float32") as url:
-        check_judged(run_dapo(f"'server:{url}#smollm2'", 2, tmp_path / "out"))
+        check_judged(run_dapo(f"'server:{url}#smollm2'", 2, tmp_path / "out"), STEPS)
     assert left_of(mark) == []

@@ -78,21 +78,27 @@ class Watching(TrainerCallback):
         # Warn only in the first step, which always has a new batch. A later step may reuse an
         # earlier batch.
         is_first_step = not self._first_step_over
-        if is_first_step and not self.fresh and state.is_world_process_zero:
-            unasked = []
-            for recorder in self.recorders:
-                if recorder not in self._judged:
-                    unasked.append(recorder.__name__)
-            log.warning(
-                "%s has seen no completion judged by %s in step %d: give the trainer the same "
-                "Recorder objects as reward functions. A trainer without rewards, such as "
-                "SFTTrainer, has nothing to watch.",
-                type(self).__name__,
-                " and ".join(unasked),
-                state.global_step,
-            )
+        if is_first_step and not self.fresh:
+            self._warn_of_unasked(state)
         self._first_step_over = True
         self._training = False
+
+    def _warn_of_unasked(self, state: TrainerState) -> None:
+        """Logs a warning that names the recorders which have judged nothing; only on rank 0."""
+        if not state.is_world_process_zero:
+            return
+        unasked = []
+        for recorder in self.recorders:
+            if recorder not in self._judged:
+                unasked.append(recorder.__name__)
+        log.warning(
+            "%s has seen no completion judged by %s in step %d: give the trainer the same "
+            "Recorder objects as reward functions. A trainer without rewards, such as "
+            "SFTTrainer, has nothing to watch.",
+            type(self).__name__,
+            " and ".join(unasked),
+            state.global_step,
+        )
 
     def _on_judged(self, recorder: Recorder, log_metric: LogMetric | None) -> None:
         """Notes that a recorder has judged a batch of training. Calls `observe` when all recorders

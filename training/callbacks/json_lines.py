@@ -28,6 +28,7 @@ from transformers import (
 from spanreward.rewards.reward.reward import LogMetric
 from spanreward.training.callbacks.base import Watching
 from spanreward.training.grpo.recorder import Recorder
+from spanreward.training.grpo.reward_functions import distinct_names
 from spanreward.training.run_folder import continue_lines
 
 log = logging.getLogger(__name__)
@@ -147,27 +148,16 @@ class VerdictFile(Watching):
         self._step = state.global_step + 1  # global_step counts only the finished steps
 
     def observe(self, log_metric: LogMetric | None) -> None:
-        """Appends a line to the file for each completion of the batch that was just judged."""
+        """Appends a line to the file for each completion of the batch that was just judged.
+
+        After MAX_FILE_BYTES bytes, or an error of the disk, no more is written.
+        """
         if self.path is None:
             return
-        # write one line for each completion, with the verdict of each recorder
-        lines = []
-        for row, sample in enumerate(self.recorders[0].samples):
-            rewards = {}
-            for recorder in self.recorders:
-                rewards[recorder.__name__] = recorder.verdicts[row].to_dict()
-            line = {
-                "step": self._step,
-                "id": sample.id,
-                "prompt": sample.prompt,
-                "completion": sample.completion,
-                "reference": sample.references,
-                "rewards": rewards,
-            }
-            lines.append(line)
+        lines = [json.dumps(line) + "\n" for line in self._lines_of_batch()]
         try:
             with self.path.open("a") as file:
-                file.writelines(json.dumps(line) + "\n" for line in lines)
+                file.writelines(lines)
                 full = file.tell() > MAX_FILE_BYTES
         except OSError as error:  # perhaps only on this rank; other ranks continue to write
             log.error(
@@ -179,3 +169,24 @@ class VerdictFile(Watching):
             full = True
         if full:
             self.path = None
+
+    def _lines_of_batch(self) -> list[dict[str, Any]]:
+        """Returns a mapping for each completion of the batch: {"step": 3, "completion": ...,
+        "rewards": {"posh": ...}, ...}, with the verdict of each recorder.
+        """
+        names = distinct_names([recorder.__name__ for recorder in self.recorders])
+        lines = []
+        for row, sample in enumerate(self.recorders[0].samples):
+            rewards = {}
+            for name, recorder in zip(names, self.recorders, strict=True):
+                rewards[name] = recorder.verdicts[row].to_dict()
+            line = {
+                "step": self._step,
+                "id": sample.id,
+                "prompt": sample.prompt,
+                "completion": sample.completion,
+                "reference": sample.references,
+                "rewards": rewards,
+            }
+            lines.append(line)
+        return lines

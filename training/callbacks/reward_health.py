@@ -84,9 +84,9 @@ class RewardHealthCallback(Watching):
         log_metric: TRL's function that logs a number, or None.
         """
         # count the audits of cascades since the batch before
-        before = self._usage
+        usage_before = self._usage
         self._usage = total_usage(self._judges)
-        used = self._usage.since(before)
+        used = self._usage.since(usage_before)
         judged = []
         for recorder in self.recorders:
             judged.append(Judged(recorder.reward, recorder.verdicts, recorder.decides))

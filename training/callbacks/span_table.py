@@ -36,6 +36,7 @@ from spanreward.rewards.text.filler import is_degenerate
 from spanreward.training.callbacks.base import Watching, group_size
 from spanreward.training.evaluation.page.render import write_rendered
 from spanreward.training.grpo.recorder import Recorder, RewardsByFunction, TokenAdvantages
+from spanreward.training.grpo.reward_functions import distinct_names
 
 log = logging.getLogger(__name__)
 
@@ -56,9 +57,10 @@ class ShownRow:
         sample: the judged sample.
         verdicts: the verdict of each Reward, by the Reward's name.
         reward: the weighted sum of rewards that TRL logs. None if no reward function gave a value,
-            or if a judge failed.
-        lead: the reward less the mean of its group; None before the completion is chosen, for a
-            completion without a reward, and for a trainer without groups.
+            or if the judge of a reward whose weight is not 0 failed.
+        above_group: the reward less the mean reward of its group, such as -0.2; None before the
+            completion is chosen, for a completion without a reward, and for a trainer without
+            groups.
         advantage: the scalar advantage; None if the trainer does not pass it to the recorders.
         tokens: the advantage of each token, with its characters; () without span credit.
         paid: the reward and weight of each reward function, by the function's name.
@@ -68,7 +70,7 @@ class ShownRow:
     sample: Sample
     verdicts: dict[str, Verdict]
     reward: float | None
-    lead: float | None
+    above_group: float | None
     advantage: float | None
     tokens: TokenAdvantages = ()
     paid: RewardsByFunction = field(default_factory=dict)
@@ -79,11 +81,11 @@ class ShownRow:
         completion comes first.
         """
         first_verdict = next(iter(self.verdicts.values()))
-        used = first_verdict.reference
         references = list(self.sample.references)
-        if used < len(references):  # False for a sample without references
-            first = references.pop(used)
-            references.insert(0, first)
+        number = first_verdict.reference  # of the reference that was compared
+        if number < len(references):  # False for a sample without references
+            compared = references.pop(number)
+            references.insert(0, compared)
         return references
 
     @property
@@ -141,18 +143,32 @@ class SpanTableCallback(Watching):
         earlier_ranks = numbers_of_ranks[: PartialState().process_index]
         first_of_rank = sum(len(numbers) for numbers in earlier_ranks)
         rows = self._rows_of_page(rewards, padded, group_size(args), first_of_rank)
-        if not state.is_world_process_zero:
-            return
-        path = Path(args.output_dir or ".") / "spans" / f"step-{state.global_step:06d}.html"
+        if state.is_world_process_zero:
+            self._write_and_log(args, state.global_step, rows, rewards, payments)
+
+    def _write_and_log(
+        self,
+        args: TrainingArguments,
+        step: int,
+        rows: Sequence[ShownRow],
+        rewards: Rewards,
+        payments: Sequence[RewardsByFunction],
+    ) -> None:
+        """Writes and logs the page of a step. The first failure is logged as a warning.
+
+        No error is raised: the other ranks would wait for this rank, and training needs no page.
+
+        rows: the completions on the page. rewards, payments: of all completions of the batch.
+        """
+        path = Path(args.output_dir or ".") / "spans" / f"step-{step:06d}.html"
         try:
-            page = write_page(path, state.global_step, rows, rewards, payments)
-            log_page(args, state.global_step, page, rows)
+            page = write_page(path, step, rows, rewards, payments)
+            log_page(args, step, page, rows)
         except Exception as error:
-            # do not raise: the other ranks would wait for this rank, and training needs no page
             if not self._warned_of_failure:
                 what = f"{type(error).__name__}: {error}"
                 message = "the table of step %d could not be written, and the training goes on: %s"
-                log.warning(message, state.global_step, what)
+                log.warning(message, step, what)
             self._warned_of_failure = True
 
     def _rows_of_page(
@@ -166,12 +182,13 @@ class SpanTableCallback(Watching):
             group: the number of completions of a prompt.
             first_of_rank: the number of this rank's first completion, in the order of `rewards`.
         """
+        numbers_of_rank = range(first_of_rank, first_of_rank + len(self._rows))
         chosen = []  # this rank's chosen rows, each with its place on the page
         for place, (kind, number) in enumerate(page_rows(rewards, padded, group, MAX_ROWS_OF_KIND)):
-            if first_of_rank <= number < first_of_rank + len(self._rows):
-                lead = lead_of(number, rewards, group)
-                row = replace(self._rows[number - first_of_rank], kind=kind, lead=lead)
-                chosen.append((place, row))
+            if number in numbers_of_rank:
+                row = self._rows[number - first_of_rank]
+                above_group = reward_above_group(number, rewards, group)
+                chosen.append((place, replace(row, kind=kind, above_group=above_group)))
         # gather only the chosen rows, because pictures are large
         chosen_of_ranks = gather_object(chosen)
         chosen_of_ranks.sort(key=itemgetter(0))  # in the order of the places
@@ -181,37 +198,72 @@ class SpanTableCallback(Watching):
 def recorded_rows(recorders: Sequence[Recorder], args: TrainingArguments) -> list[ShownRow]:
     """Returns a row for each completion of this rank's last batch.
 
-    All recorders have judged the same completions. TRL's own trainer does not pass rewards and
-    weights to the recorders. Then the rewards are the verdicts' scores. The weights are
-    GRPOConfig's reward_weights, or 1 for each recorder if there are other reward functions too.
+    All recorders have judged the same completions. SpanGRPOTrainer has given the recorders the paid
+    rewards and their weights. TRL's own trainer gives none. Then the rewards are the verdicts'
+    scores, and the weights are those of `weights_of_recorders`.
+
+    If a judge failed on a completion, the completion has no reward. Only the judges of a recorder
+    with weight 0 may fail, because such a recorder adds nothing to the reward.
+
+    Two recorders with one name, which TRL's own trainer allows, have two names in the rows, such as
+    "posh" and "posh_1".
     """
-    weights = args.reward_weights if isinstance(args, GRPOConfig) else None
-    if not weights or len(weights) != len(recorders):
-        weights = [1.0] * len(recorders)
+    names = distinct_names([recorder.__name__ for recorder in recorders])
+    weights = weights_of_recorders(recorders, args)
     # the trainer gives every recorder the same advantages and rewards, so any recorder will do
     any_recorder = recorders[0]
-    samples = any_recorder.samples
     paid = any_recorder.paid
-    advantages: Sequence[float | None] = [None] * len(samples)
-    if any_recorder.advantages:
-        advantages = any_recorder.advantages
+    # for each recorder, whether its weight is not 0, so that a failure of its judges counts
+    if paid:  # the trainer is a SpanGRPOTrainer, which has set `decides`
+        decides = [recorder.decides for recorder in recorders]
+    else:
+        decides = [weight != 0 for weight in weights]
     rows = []
-    for number, (sample, advantage) in enumerate(zip(samples, advantages, strict=True)):
-        verdicts = {recorder.__name__: recorder.verdicts[number] for recorder in recorders}
+    for number, sample in enumerate(any_recorder.samples):
+        verdicts = {}
+        for name, recorder in zip(names, recorders, strict=True):
+            verdicts[name] = recorder.verdicts[number]
         payments = paid[number] if paid else weighted_scores(verdicts, weights)
-        failed = any(verdict.status.failed for verdict in verdicts.values())
+        reward = None
+        if not has_failed(list(verdicts.values()), decides):
+            reward = logged_reward(payments)
         row = ShownRow(
             kind="",
             sample=sample,
             verdicts=verdicts,
-            reward=None if failed else logged_reward(payments),
-            lead=None,
-            advantage=advantage,
+            reward=reward,
+            above_group=None,
+            advantage=any_recorder.advantages[number] if any_recorder.advantages else None,
             tokens=any_recorder.token_advantages.get(number, ()),
             paid=payments,
         )
         rows.append(row)
     return rows
+
+
+def has_failed(verdicts: Sequence[Verdict], decides: Sequence[bool]) -> bool:
+    """Returns whether a judge failed on a completion, so that the completion has no reward.
+
+    decides: for each verdict whether its failure counts; False for a reward of weight 0.
+    """
+    for verdict, counts in zip(verdicts, decides, strict=True):
+        if counts and verdict.status.failed:
+            return True
+    return False
+
+
+def weights_of_recorders(recorders: Sequence[Recorder], args: TrainingArguments) -> Sequence[float]:
+    """Returns the weight of each recorder in the reward of TRL's own trainer.
+
+    GRPOConfig's reward_weights has a weight for each reward function. If the recorders are the only
+    reward functions, these are the recorders' weights. With more weights than recorders, it is
+    unknown which weight is whose, and each recorder gets the weight 1. Without reward_weights, each
+    recorder gets the weight 1 too, as in TRL.
+    """
+    weights = args.reward_weights if isinstance(args, GRPOConfig) else None
+    if weights and len(weights) == len(recorders):
+        return weights
+    return [1.0] * len(recorders)
 
 
 def logged_reward(payments: RewardsByFunction) -> float | None:
@@ -221,9 +273,12 @@ def logged_reward(payments: RewardsByFunction) -> float | None:
     gives .4 * 1 - .1 * 2 = .2.
 
     The page shows what TRL has paid, so all reward functions count, even the punishment of length.
-    With weight 0 a function adds 0, and if no other function gave a reward, the sum is 0 as in
-    TRL's log. `dynamic_sampling.reward_of` has another purpose: whether the policy can learn from
-    the Rewards' verdicts. So it skips other functions and weight 0, and gives None in that case.
+    A function of weight 0 adds 0. If only functions of weight 0 gave a reward, the sum is 0, as in
+    TRL's log.
+
+    `dynamic_sampling.reward_of` also sums a completion's rewards, and has another purpose: to find
+    out whether the policy can learn from the verdicts. So `reward_of` reads only verdicts, and
+    skips those of weight 0. If only these have a score, it returns None.
     """
     parts = []
     for value, weight in payments.values():
@@ -252,7 +307,9 @@ def page_rows(
 
     A number is an index in `rewards`. Example: [("best", 5), ("worst", 2), ("not judged", 0)]. The
     best completions are of different prompts, and so are the worst. With too few prompts, second
-    completions of the prompts follow. No completion is on the page twice.
+    completions of the prompts follow. No completion is on the page twice: padded completions with a
+    reward are chosen first (kind "degenerate"), then the best of the others, then the worst of the
+    rest.
 
     Args:
         rewards: the rewards of all ranks' completions.
@@ -260,33 +317,31 @@ def page_rows(
         group: the number of completions of a prompt, which follow each other.
         most: the greatest number of completions of a kind.
     """
-    scores: dict[int, float] = {}  # the rewards that are not None, by the completion's number
-    without_reward = []
-    for number, reward in enumerate(rewards):
-        if reward is None:
-            without_reward.append(number)
-        else:
-            scores[number] = reward
-    # choose the first padded completions
-    degenerate: list[int] = []
-    for number, is_padded in enumerate(padded):
-        if is_padded and number in scores and len(degenerate) < most:
-            degenerate.append(number)
-    # choose the best of the other completions, and then the worst of the rest
-    best_first = [number for number in scores if number not in degenerate]
-    best_first.sort(key=scores.__getitem__, reverse=True)
+    scores = {number: reward for number, reward in enumerate(rewards) if reward is not None}
+    without_reward = [number for number in range(len(rewards)) if number not in scores]
+    all_padded = [number for number, is_padded in enumerate(padded) if is_padded]
+    chosen_padded = [number for number in all_padded if number in scores][:most]
+    others = [number for number in scores if number not in chosen_padded]
+    best_first = sorted(others, key=scores.__getitem__, reverse=True)
     best = of_different_groups(best_first, group)[:most]
     worst_first = [number for number in reversed(best_first) if number not in best]
     worst = of_different_groups(worst_first, group)[:most]
+    numbers_of_kind = {
+        "degenerate": chosen_padded,
+        "best": best,
+        "worst": worst,
+        "not judged": without_reward[:MAX_FAILED_ROWS],
+    }
     on_page: list[tuple[str, int]] = []
-    numbers_of_kinds = (degenerate, best, worst, without_reward[:MAX_FAILED_ROWS])
-    for kind, numbers in zip(PAGE_PARTS, numbers_of_kinds, strict=True):
-        on_page += [(kind, number) for number in numbers]
+    for kind in PAGE_PARTS:
+        on_page += [(kind, number) for number in numbers_of_kind[kind]]
     return on_page
 
 
-def lead_of(number: int, rewards: Rewards, group: int) -> float | None:
+def reward_above_group(number: int, rewards: Rewards, group: int) -> float | None:
     """Returns a completion's reward less the mean of its group; None without a reward or a group.
+
+    Example: in a group with the rewards .1, .3 and .8, the third completion is .4 above its group.
 
     number: the completion's index in `rewards`. group: the number of completions of a prompt.
     """
@@ -327,20 +382,24 @@ def write_page(
 
     Raises OSError if the file cannot be written.
 
-    rows: the completions on the page. rewards, paid: of all completions of the batch, over all
-    ranks.
+    rows: the completions on the page. rewards: the rewards of all completions of the batch, over
+    all ranks. paid: for each of these completions the reward and the weight of each reward
+    function; () leaves the means of the reward functions out.
     """
     scores = [reward for reward in rewards if reward is not None]
     rows_of_kind = {}
     for kind in PAGE_PARTS:
         rows_of_kind[kind] = [row for row in rows if row.kind == kind]
+    # the page explains "above its group" and the tokens' advantages only if a row has them
+    has_groups = any(row.above_group is not None for row in rows)
+    has_token_advantages = any(row.tokens for row in rows)
     return write_rendered(
         path,
         "spans.html.jinja",
         step=step,
         kinds=rows_of_kind,
-        grouped=any(row.lead is not None for row in rows),
-        credited=any(row.tokens for row in rows),
+        has_groups=has_groups,
+        has_token_advantages=has_token_advantages,
         count=len(rewards),
         failed=len(rewards) - len(scores),
         reward=fmean(scores) if scores else None,

@@ -65,22 +65,29 @@ class StopOnSignal(TrainerCallback):
         if self.stopped_at is not None:
             return  # the process is ending
         now = time.monotonic()
-        is_second = False
-        if self._received is not None:
-            is_second = now - self._received > SAME_SIGNAL_SECONDS
-        # outside the training no step will end and write a checkpoint
-        if is_second or not self._training:
-            if number == signal.SIGINT:
-                raise KeyboardInterrupt
-            sys.exit(EXIT_CODE)
-        if self._received is None:  # a repetition of the first signal is ignored
-            self._received = now
-            self.signal = signal.Signals(number)
-            message = (
-                "a checkpoint is written at the end of this step; another one, 5 s later, "
-                "ends the run at once."
-            )
-            print(f"spanreward: {self.signal.name}: {message}", file=sys.stderr, flush=True)
+        if self._training:
+            if self._received is None:
+                self._keep_first(number, now)
+                return
+            if now - self._received <= SAME_SIGNAL_SECONDS:
+                return  # a repetition of the first signal
+        # a second signal; or outside the training, where no step will end and write a checkpoint
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(EXIT_CODE)
+
+    def _keep_first(self, number: int, now: float) -> None:
+        """Keeps the first signal for the end of the step, and tells the user.
+
+        number: the signal's number. now: the time, by the monotonic clock.
+        """
+        self._received = now
+        self.signal = signal.Signals(number)
+        message = (
+            "a checkpoint is written at the end of this step; another one, 5 s later, "
+            "ends the run at once."
+        )
+        print(f"spanreward: {self.signal.name}: {message}", file=sys.stderr, flush=True)
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -112,13 +119,15 @@ class StopOnSignal(TrainerCallback):
 
 
 def steps_per_batch(args: TrainingArguments) -> int:
-    """Returns after how many optimizer steps the passes over a batch of completions are all made.
+    """Returns the fewest optimizer steps after which no batch of completions is used in part.
 
-    A run resumed after a multiple of these steps equals the uninterrupted run. Example: with 4
-    passes over a batch, the result is 2 for 2 passes in a step, and 1 for 8 passes in a step.
+    After a multiple of these steps, a new batch begins, and a run resumed there equals the
+    uninterrupted run. Example: if a batch is used for 4 passes, the result is 2 with 2 passes in a
+    step, and 1 with 8 passes in a step (2 whole batches).
     """
     if not isinstance(args, SpanGRPOConfig):
         return 1
-    # find the fewest steps whose passes are a multiple of the passes over a batch
-    common = math.gcd(args.passes_per_batch, args.gradient_accumulation_steps)
-    return args.passes_per_batch // common
+    passes_per_step = args.gradient_accumulation_steps
+    # the fewest passes that are whole batches and whole steps
+    passes = math.lcm(args.passes_per_batch, passes_per_step)
+    return passes // passes_per_step

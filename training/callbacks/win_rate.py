@@ -17,7 +17,7 @@ anchor of another run.
 import json
 import logging
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from math import ceil
 from pathlib import Path
@@ -112,21 +112,7 @@ class WinRateCallback(TrainerCallback):
             raise ValueError(
                 f"a win rate needs every >= 1 and 2 rows or more, got {every} and {len(self.rows)}."
             )
-        if reward.by_batch:
-            raise ValueError(
-                f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".'
-            )
-        # collect the columns that have a value in some row; every row will get an anchor
-        present = {"anchor"}
-        for row in self.rows:
-            for name, value in row.items():
-                if value is not None:
-                    present.add(name)
-        missing = reward.missing_column(present)
-        if missing:
-            raise reward.lacks(missing, "the win rate's rows", sorted(present))
-        samples = [row_sample({**row, "anchor": "an answer"}) for row in self.rows]
-        check_seen(reward, samples)
+        check_reward(reward, self.rows)
         self._fingerprints = [row_fingerprint(row) for row in self.rows]
         self.anchors: list[str] = []
         if anchor is not None:
@@ -150,64 +136,72 @@ class WinRateCallback(TrainerCallback):
                 file=sys.stderr,
                 flush=True,
             )
-        texts: list[str] = []
+        first_texts: list[str] = []  # the policy's answers before the first step of a new run
         if state.global_step == 0:
-            texts = self._answers(args, state)
-        # take the anchor from the file, or from the policy's answers before the first step; a
-        # resumed run reads these answers from the file that the first run has written
-        anchors = self.anchors
-        if not anchors:
-            anchors = texts
-        if not anchors:
+            first_texts = self._answer_rows(args, state)
+        anchors = self.anchors or first_texts
+        if not anchors:  # a resumed run reads the answers that the first run has written
             first_answers = Path(args.output_dir or ".", "win_rate", "step-000000.jsonl")
             anchors = read_answers(str(first_answers), self.rows)
+        self._set_anchors(anchors)
+        if first_texts:
+            self._log_win_rate(first_texts, state, control)
+
+    def _set_anchors(self, anchors: Sequence[str]) -> None:
+        """Keeps the anchor of each row, and the score that each answer must exceed to win.
+
+        A reward that compares gives each answer its chance to win, and .5 means a tie. With any
+        other reward, an answer must score higher than the anchor, so the anchors are scored too.
+        """
         anchored_rows = []
         for row, anchor in zip(self.rows, anchors, strict=True):
             anchored_rows.append({**row, "anchor": anchor})
         self.rows = anchored_rows
-        # A reward that compares gives each answer its chance to win, and .5 means a tie. With any
-        # other reward, an answer must score higher than the anchor, so the anchors are scored too.
         self._scores_to_beat: float | np.ndarray = 0.5
         if not self._reward_compares:
             self._scores_to_beat = self._scores(anchors)
-        if texts:
-            self._compare(texts, state, control)
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         last = control.should_training_stop or state.global_step >= state.max_steps
         if last or state.global_step % self.every == 0:
-            self._compare(self._answers(args, state), state, control)
+            self._log_win_rate(self._answer_rows(args, state), state, control)
 
-    def _answers(self, args: TrainingArguments, state: TrainerState) -> list[str]:
-        """Returns the policy's answers to all rows, and writes the answers to a file.
+    def _answer_rows(self, args: TrainingArguments, state: TrainerState) -> list[str]:
+        """Lets the policy answer all rows, writes the answers to a file, and returns them.
 
         Every rank must call this method, because each rank answers its share of the rows.
         """
         wrapped = self.trainer.model_wrapped
-        end = args.reasoning_end if isinstance(args, SpanGRPOConfig) else None
-        rows = [self.rows[number] for number in self._share()]
+        reasoning_end = args.reasoning_end if isinstance(args, SpanGRPOConfig) else None
+        rows = [self.rows[number] for number in self._row_numbers_of_rank()]
         processor = self.trainer.processing_class
         with unwrap_model_for_generation(wrapped, self.trainer.accelerator) as model:
             training = model.training
             written, _ = continue_prompts(
-                model.eval(), processor, rows, self.max_tokens, reasoning_end=end
+                model.eval(), processor, rows, self.max_tokens, reasoning_end=reasoning_end
             )
             model.train(training)  # restore the mode from before `eval`
-        texts: list[str] = self._of_all(written)
+        texts: list[str] = self._gathered(written)
         if state.is_world_process_zero:
             path = Path(args.output_dir or ".", "win_rate", f"step-{state.global_step:06d}.jsonl")
-            lines = []
-            for row, text, fingerprint in zip(self.rows, texts, self._fingerprints, strict=True):
-                answer = {"id": row["id"], "completion": text, ROW_KEY: fingerprint}
-                lines.append(json.dumps(answer) + "\n")
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(path, "".join(lines))
+                self._write_answers(path, texts)
             except OSError as error:  # perhaps a full disk: the win rate is still logged
                 log.warning("the answers of step %d are not kept: %s", state.global_step, error)
         return texts
+
+    def _write_answers(self, path: Path, texts: Sequence[str]) -> None:
+        """Writes the answers to all rows to a JSONL file, which can be the anchor of another run.
+        Raises OSError if the file cannot be written.
+        """
+        lines = []
+        for row, text, fingerprint in zip(self.rows, texts, self._fingerprints, strict=True):
+            answer = {"id": row["id"], "completion": text, ROW_KEY: fingerprint}
+            lines.append(json.dumps(answer) + "\n")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, "".join(lines))
 
     def _scores(self, texts: Sequence[str]) -> np.ndarray:
         """Returns the reward's score of the answer to each row; NaN without a score.
@@ -215,7 +209,7 @@ class WinRateCallback(TrainerCallback):
         texts: the answers to all rows. Every rank must call this method.
         """
         samples = []
-        for number in self._share():
+        for number in self._row_numbers_of_rank():
             samples.append(row_sample(self.rows[number], texts[number]))
         verdicts: list[Verdict] = []
         for start in range(0, len(samples), BATCH_ROWS):
@@ -227,10 +221,12 @@ class WinRateCallback(TrainerCallback):
                 unscored[0].note or unscored[0].status.value,
             )
             self._warned_of_unscored = True
-        scores = self._of_all([verdict.score for verdict in verdicts])
+        scores = self._gathered([verdict.score for verdict in verdicts])
         return np.array(scores, dtype=float)  # None becomes NaN
 
-    def _compare(self, texts: Sequence[str], state: TrainerState, control: TrainerControl) -> None:
+    def _log_win_rate(
+        self, texts: Sequence[str], state: TrainerState, control: TrainerControl
+    ) -> None:
         """Logs the win rate of the policy's answers. Ends the training if `stop` is set and the
         policy loses.
 
@@ -246,8 +242,8 @@ class WinRateCallback(TrainerCallback):
         control.should_log = was_due  # `Trainer.log` must not replace the log of this step
         # without an interval, 1 keeps the training going
         upper_end = logged.get(f"{WIN_RATE_KEY}_high", 1.0)
-        has_trained = state.global_step > 0
-        if self.stop and has_trained and upper_end < 0.5:
+        may_stop = self.stop and state.global_step > 0  # never before the first step
+        if may_stop and upper_end < 0.5:
             self.stopped = (
                 f"the anchor wins: the policy's share is {logged[WIN_RATE_KEY]:.2f}, "
                 f"{upper_end:.2f} at most."
@@ -255,7 +251,7 @@ class WinRateCallback(TrainerCallback):
             control.should_training_stop = True
             control.should_save = True
 
-    def _share(self) -> list[int]:
+    def _row_numbers_of_rank(self) -> list[int]:
         """Returns the numbers, from 0, of the rows that this rank answers.
 
         Every rank has equally many rows, because ranks with sharded weights must call the model
@@ -268,14 +264,33 @@ class WinRateCallback(TrainerCallback):
         rounded_up = ceil(count / ranks) * ranks
         return [number % count for number in range(first, rounded_up, ranks)]
 
-    def _of_all(self, values: Sequence[Any]) -> list[Any]:
+    def _gathered(self, values: Sequence[Any]) -> list[Any]:
         """Returns the values of all rows, in order, gathered from all ranks.
 
-        values: the values of this rank's rows, in the order of `_share`.
+        values: the values of this rank's rows, in the order of `_row_numbers_of_rank`.
         """
-        numbered = list(zip(self._share(), values, strict=True))
+        numbered = list(zip(self._row_numbers_of_rank(), values, strict=True))
         value_of = dict(gather_object(numbered))  # keeps one value of a row that two ranks answered
         return [value_of[number] for number in range(len(self.rows))]
+
+
+def check_reward(reward: Reward, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raises ValueError for a reward that cannot judge the answers to these rows: it compares the
+    texts of a batch, it needs a column that the rows lack, or its judge cannot see their pictures.
+    """
+    if reward.by_batch:
+        raise ValueError(
+            f'{reward.__name__} compares a batch\'s texts: give PairwiseReward anchor="anchor".'
+        )
+    # the columns that have a value in some row; every row will get an anchor
+    present = {"anchor"}
+    for row in rows:
+        present.update(name for name, value in row.items() if value is not None)
+    missing = reward.missing_column(present)
+    if missing:
+        raise reward.lacks(missing, "the win rate's rows", sorted(present))
+    samples = [row_sample({**row, "anchor": "an answer"}) for row in rows]
+    check_seen(reward, samples)
 
 
 def questions_of(reward: Reward, prompts: int, tokens: int) -> tuple[int | None, str]:
@@ -327,15 +342,27 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
     wins = 0.5 * (1 + signs_of_gaps(gaps))  # 1 for a win, .5 for a tie, 0 for a loss
     compared = ~np.isnan(gaps)
     logged = {f"{WIN_RATE_KEY}_prompts": float(compared.sum())}
-    for name, values, interval in (
-        (WIN_RATE_KEY, wins, share_interval),
-        (f"{WIN_RATE_KEY}_difference", gaps, ratio_interval),
-    ):
-        # `in_clusters` takes an array (seeds, prompts): here there is one training seed
-        sums, counts = in_clusters(values[np.newaxis, :], clusters)
-        bounds = interval(sums, counts)
-        if bounds is not None:  # None for too few prompts
-            logged[name] = float(sums.sum() / counts.sum())
-            logged[f"{name}_low"] = bounds.low
-            logged[f"{name}_high"] = bounds.high
+    logged |= mean_with_bounds(WIN_RATE_KEY, wins, clusters, share_interval)
+    logged |= mean_with_bounds(f"{WIN_RATE_KEY}_difference", gaps, clusters, ratio_interval)
     return logged
+
+
+def mean_with_bounds(
+    name: str, values: np.ndarray, clusters: Sequence[int], interval: Callable[..., Any]
+) -> dict[str, float]:
+    """Returns the mean of the values and the ends of its interval, by the keys of the log; {} with
+    too few prompts for an interval.
+
+    Example: {"eval_win_rate": .8, "eval_win_rate_low": .5, "eval_win_rate_high": .9}.
+
+    name: the key of the mean. values: one for each prompt, or NaN. clusters: for each prompt the
+    number of its cluster. interval: a function that returns the bounds from the sums and counts of
+    the clusters.
+    """
+    # `in_clusters` takes an array (seeds, prompts): here there is one training seed
+    sums, counts = in_clusters(values[np.newaxis, :], clusters)
+    bounds = interval(sums, counts)
+    if bounds is None:
+        return {}
+    mean = float(sums.sum() / counts.sum())
+    return {name: mean, f"{name}_low": bounds.low, f"{name}_high": bounds.high}

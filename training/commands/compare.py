@@ -211,7 +211,7 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
         evaluate_sides,
     )
     from spanreward.training.evaluation.statistics.comparison import summarise_comparison
-    from spanreward.training.garbage import without_the_loaded
+    from spanreward.training.garbage import gc_skips_loaded_objects
 
     check_output_files(arguments, setup)
     check_rewards(setup.rewards, setup.prompts.rows)
@@ -222,9 +222,9 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     # unless the user gives --overwrite.
     to_keep = output if is_finished and not arguments.overwrite else None
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
-    # `without_the_loaded`: the garbage collector skips all objects that are loaded by now, which
+    # the garbage collector skips all objects that are loaded by now, which
     # saves time
-    with closing(judges_of(setup.rewards)), without_the_loaded():
+    with closing(judges_of(setup.rewards)), gc_skips_loaded_objects():
         evaluation = evaluate_sides(setup, output / "answers", in_files)
     # the statistics and the files need no model any more
     comparison = summarise_comparison(setup, evaluation)

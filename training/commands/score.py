@@ -180,12 +180,12 @@ def score_with_bar(
     """
     # imported here and not above, because it loads spaCy and torch, which takes seconds
     from spanreward.rewards.scoring import score_rows
-    from spanreward.training.garbage import without_the_loaded
+    from spanreward.training.garbage import gc_skips_loaded_objects
 
     console = Terminal(stderr=True, soft_wrap=True)
-    # `without_the_loaded`: the garbage collector skips all objects that are loaded by now, such as
+    # `gc_skips_loaded_objects`: the garbage collector skips all objects that are loaded by now, such as
     # the metric and its models, which saves time
-    with Progress(console=console, disable=arguments.quiet) as bar, without_the_loaded():
+    with Progress(console=console, disable=arguments.quiet) as bar, gc_skips_loaded_objects():
         task = bar.add_task(title, total=None)
         return score_rows(
             reward,

@@ -78,7 +78,7 @@ def _serve_until_signal(program: str, arguments: argparse.Namespace, last: ExitS
     closed. Raises ValueError for options that cannot be used, and the errors of opening the port,
     the metric and its judges.
     """
-    from spanreward.training.garbage import without_the_loaded
+    from spanreward.training.garbage import gc_skips_loaded_objects
     from spanreward.training.serve.server import RewardServer, uvicorn_settings
 
     _check_address(arguments)
@@ -103,7 +103,7 @@ def _serve_until_signal(program: str, arguments: argparse.Namespace, last: ExitS
         port = listening.getsockname()[1]
         # a script that starts the service waits for this line
         print(f"http://{arguments.host}:{port} serves {decided_by}", flush=True)
-        with without_the_loaded():
+        with gc_skips_loaded_objects():
             server.run(sockets=[listening])
 
 

@@ -28,31 +28,30 @@ def disk_here(recipe: Recipe, plan: Plan, steps: int | None) -> Finding | None:
     settings = settings_of(recipe)
     if settings["save_strategy"] == "no":
         return None
-    # the bytes of one trained parameter: as a weight, and as its part of the optimizer's state
-    weight_bytes, _, optimizer_bytes = plan.bytes_each
-    policy = weight_bytes * plan.trained
-    # the contents of one checkpoint in words, and its size in bytes
+    bytes_per_parameter = plan.bytes_per_trained_parameter
+    policy_bytes = bytes_per_parameter.weight * plan.trained_parameters
+    optimizer_bytes = bytes_per_parameter.optimizer * plan.trained_parameters
+    checkpoint_bytes = policy_bytes
     contents = "weights"
-    size = policy
     advice = "give output=FOLDER on a larger disk, or a smaller trainer.save_total_limit"
     if not settings["save_only_model"]:
+        checkpoint_bytes += optimizer_bytes
         contents = "weights and optimizer"
-        size += optimizer_bytes * plan.trained
         advice += (
-            f"; trainer.save_only_model=true leaves {policy / 1e9:.1f} GB each, and nothing to "
-            "resume from"
+            f"; trainer.save_only_model=true leaves {policy_bytes / 1e9:.1f} GB each, and nothing "
+            "to resume from"
         )
     checkpoints = kept_at_once(settings, steps)
-    needed = checkpoints * size + policy
+    needed_bytes = checkpoints * checkpoint_bytes + policy_bytes
     # the output folder may not exist before the run
     folder = nearest_existing(Path(recipe.output))
-    free = shutil.disk_usage(folder).free
+    free_bytes = shutil.disk_usage(folder).free
     text = (
-        f"{size / 1e9:.1f} GB a checkpoint ({contents}), {checkpoints} at once while one is "
-        f"written, and the policy: {needed / 1e9:.1f} GB (computed), and {free / 1e9:.0f} GB are "
-        f"free in {folder.resolve()}"
+        f"{checkpoint_bytes / 1e9:.1f} GB a checkpoint ({contents}), {checkpoints} at once while "
+        f"one is written, and the policy: {needed_bytes / 1e9:.1f} GB (computed), and "
+        f"{free_bytes / 1e9:.0f} GB are free in {folder.resolve()}"
     )
-    if needed > free:
+    if needed_bytes > free_bytes:
         return Finding("disk", False, text, advice)
     return Finding("disk", True, text)
 

@@ -11,7 +11,7 @@ that are not on this machine, is an estimate.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
@@ -37,7 +37,14 @@ from spanreward.training.plan.example import example_of
 from spanreward.training.plan.here import Finding, gpus_here, judge_here, policy_here, vllm_here
 from spanreward.training.plan.memory import Plan
 from spanreward.training.policy import saved_processor
-from spanreward.training.recipe import DataPart, JsonlPart, Recipe, RecipeError, WinRatePart
+from spanreward.training.recipe import (
+    DataPart,
+    JsonlPart,
+    JudgePart,
+    Recipe,
+    RecipeError,
+    WinRatePart,
+)
 from spanreward.training.recipe_rewards import (
     build_rewards,
     columns_asked_by,
@@ -52,6 +59,20 @@ DATA_FACTS = ("launch", "data", "steps", "questions", "win rate", "memory")
 REQUESTS_A_SECOND = 1000  # of one vLLM engine, on one CPU core (docs/evidence/cost.md)
 
 
+class Fact(NamedTuple):
+    """A fact about the run.
+
+    Attributes:
+        name: such as "steps".
+        text: a text for people.
+        data: the same as plain data, for the JSON file; None without data.
+    """
+
+    name: str
+    text: str
+    data: Any
+
+
 def dry_run(
     recipe: Recipe, accelerate_config: str | None = None, json_path: Path | None = None
 ) -> None:
@@ -62,8 +83,10 @@ def dry_run(
     RecipeError for a faulty recipe. If only this machine stops the run, the error is raised after
     everything is printed.
     """
+    # an existing file may be replaced only if it holds numbers of a dry run, whatever their values
+    keys_of_dry_run = {"here": None, "launch": None}
     with refusing_in_one_line():
-        check_json(json_path, {"here": None, "launch": None}, recipe.overwrite)
+        check_json(json_path, keys_of_dry_run, recipe.overwrite)
     launch = needs.read_launch(accelerate_config)
     plan = needs.plan_of(recipe, launch)
     findings, example = _findings_here(recipe, launch, plan)
@@ -71,30 +94,35 @@ def dry_run(
     for finding in findings:
         style = "red" if finding.ok is False else None
         console.print(str(finding), style=style, soft_wrap=True)
-    table = Table(
-        "",
-        "what would run",
-        title="Dry run: no model is loaded, nothing is written",
-        show_lines=True,
-    )
     facts = list(facts_of(recipe, launch, plan))
-    for name, text, _ in facts:
-        table.add_row(name, text)
-    console.print(table)
+    console.print(_table_of(facts))
     if example:
         console.print(
             f"an example of what SFT learns, pictures not opened\n{example}", soft_wrap=True
         )
     numbers: dict[str, Any] = {}
     numbers["here"] = list(map(asdict, findings))
-    for name, _, data in facts:
-        if name in DATA_FACTS:
-            numbers[name] = data
+    for fact in facts:
+        if fact.name in DATA_FACTS:
+            numbers[fact.name] = fact.data
     write_json(json_path, numbers)
     # after everything is printed, so that all faults are seen at once
     stops = [str(finding) for finding in findings if finding.ok is False]
     if stops:
         raise RecipeError(f"this machine cannot run it ({'; '.join(stops)}).")
+
+
+def _table_of(facts: Sequence[Fact]) -> Table:
+    """Returns a table with a row for each fact: its name and its text."""
+    table = Table(
+        "",
+        "what would run",
+        title="Dry run: no model is loaded, nothing is written",
+        show_lines=True,
+    )
+    for fact in facts:
+        table.add_row(fact.name, fact.text)
+    return table
 
 
 def _findings_here(
@@ -108,47 +136,56 @@ def _findings_here(
     """
     settings = needs.settings_of(recipe)
     policy = policy_here(recipe.policy.model)
-    policy_is_here = policy.ok is True
-    # the models and their engines
     findings = [policy]
     for judge, _ in needs.asked_judges(recipe):
         findings.append(judge_here(judge.name, judge.options))
     if settings.get("use_vllm"):
         findings.append(vllm_here("trainer.use_vllm"))
-    # the GPUs
     if not settings["use_cpu"]:
-        needed = 0  # bytes of a GPU in the largest phase
-        if plan is not None:
-            parts_of = bytes_by_phase(recipe, plan)
-            sizes = [sum(parts.values()) for parts in parts_of.values()]
-            needed = max(sizes)
-        findings.append(gpus_here(launch.processes // launch.machines, needed))
+        processes_here = launch.processes // launch.machines
+        findings.append(gpus_here(processes_here, bytes_of_largest_phase(recipe, plan)))
     # other parts that the recipe names
     covered = ["trainer.use_vllm"]  # parts that already have a finding
     if policy.ok is False:
         covered.append("policy")
-    findings += named_here(recipe, launch.processes, covered)
+    findings += faults_here(recipe, launch.processes, covered)
     # the disk
     if plan is not None:
         disk = disk_here(recipe, plan, steps_of(recipe, launch))
         if disk is not None:
             findings.append(disk)
-    # the rows
-    example = ""
+    row_findings, example = _row_findings(recipe, policy_is_here=policy.ok is True)
+    return findings + row_findings, example
+
+
+def _row_findings(recipe: Recipe, policy_is_here: bool) -> tuple[list[Finding], str]:
+    """Returns the findings on the rows of the data, and for SFT the first row as text; "" for other
+    algorithms.
+
+    policy_is_here: whether the policy's files are on this machine.
+    """
     if recipe.algorithm == "sft":
         rows, example = example_of(recipe, policy_is_here)
-        rows_fit = True  # for SFT, only a win rate looks at pictures
-    else:
-        rows = rows_here(recipe, policy_is_here)
-        rows_fit = rows.ok is not False
-    findings.append(rows)
-    # unreadable rows already have a finding
-    if rows_fit:
-        findings += pictures_here(recipe)
-    return findings, example
+        # SFT asks a judge only for its win rate, on the validation rows. So pictures are looked for
+        # even if the rows of the training have a fault.
+        return [rows, *pictures_here(recipe)], example
+    rows = rows_here(recipe, policy_is_here)
+    if rows.ok is False:  # to look for pictures would only repeat this fault
+        return [rows], ""
+    return [rows, *pictures_here(recipe)], ""
 
 
-def named_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
+def bytes_of_largest_phase(recipe: Recipe, plan: Plan | None) -> int:
+    """Returns the bytes of each GPU that the run takes in its largest phase; 0 if the memory is not
+    computed.
+    """
+    if plan is None:
+        return 0
+    parts_of_phases = bytes_by_phase(recipe, plan).values()
+    return max(sum(parts.values()) for parts in parts_of_phases)
+
+
+def faults_here(recipe: Recipe, processes: int, covered: Collection[str]) -> Iterator[Finding]:
     """Yields a finding for each part of the recipe that a run would refuse, such as a missing file.
 
     processes: the number of training processes. covered: the names of parts that already have a
@@ -259,48 +296,43 @@ def bytes_by_phase(recipe: Recipe, plan: Plan) -> dict[str, dict[str, int]]:
     return parts_of
 
 
-def facts_of(
-    recipe: Recipe, launch: needs.Launch, plan: Plan | None
-) -> Iterator[tuple[str, str, Any]]:
-    """Yields the facts about the run, each as (name, text for people, plain data).
+def facts_of(recipe: Recipe, launch: needs.Launch, plan: Plan | None) -> Iterator[Fact]:
+    """Yields the facts about the run, in the order of the table.
 
     plan: the memory of the run; None if the memory is not computed.
     """
-    rows = row_count(recipe.data)
-    sharding = (
+    processes = (
         f"{launch.processes} processes on {launch.machines} machines, sharding: {launch.sharding}"
     )
-    yield "launch", sharding, asdict(launch)
+    yield Fact("launch", processes, asdict(launch))
     learns = "all weights"
     if recipe.policy.lora:
         learns = f"LoRA of rank {recipe.policy.lora.r}"
-    yield "policy", f"{recipe.policy.model}, {learns}", None
+    yield Fact("policy", f"{recipe.policy.model}, {learns}", None)
+    rows = row_count(recipe.data)
     data = "its number of rows shows when it is read"
     if rows is not None:
         data = f"{rows:,} rows"
-    yield "data", data, {"rows": rows}
+    yield Fact("data", data, {"rows": rows})
     if recipe.algorithm != "sft":  # SFT asks no judge
-        yield from asking_facts(recipe, launch, rows)
+        yield from question_facts(recipe, launch, rows)
     settings = needs.settings_of(recipe)
     for part in recipe.watching:
         text, numbers = win_rate_fact(part, settings.get("max_completion_length"))
-        yield "win rate", text, numbers
+        yield Fact("win rate", text, numbers)
     if plan is None:
-        yield "memory", "not computed: on the CPU, or of models not known here", None
+        yield Fact("memory", "not computed: on the CPU, or of models not known here", None)
     else:
         memory: dict[str, Any] = dict(bytes_by_phase(recipe, plan))
         memory["main_memory"] = plan.main_memory // launch.machines
         memory["gpu"] = needs.gpu_bytes()
-        yield "memory", memory_text(recipe, launch, plan), memory
+        yield Fact("memory", memory_text(recipe, launch, plan), memory)
 
 
-def asking_facts(
-    recipe: Recipe, launch: needs.Launch, rows: int | None
-) -> Iterator[tuple[str, str, Any]]:
+def question_facts(recipe: Recipe, launch: needs.Launch, rows: int | None) -> Iterator[Fact]:
     """Yields the facts on the steps, judges and questions of a GRPO or DAPO run.
 
-    Each fact is (name, text for people, plain data). rows: the number of rows of the data; None if
-    unknown.
+    rows: the number of rows of the data; None if unknown.
     """
     steps = needs.generating_steps(needs.settings_of(recipe), launch.processes, rows)
     costs = costs_of(recipe)
@@ -309,11 +341,11 @@ def asking_facts(
         total = f"{steps.total:,} optimizer steps"
     group_size = steps.completions // steps.groups
     batch = f"{steps.completions} completions ({steps.groups} groups of {group_size})"
-    yield "steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps)
+    yield Fact("steps", f"{total}, {steps.per_batch:g} per batch of {batch}", asdict(steps))
     judges = []
     for judge, metrics in needs.asked_judges(recipe):
         judges.append(f"{judge.name} for {', '.join(metrics)}")
-    yield "judges", "\n".join(judges), None
+    yield Fact("judges", "\n".join(judges), None)
     questions = []
     for name, cost in costs:
         # a user's metric need not define its cost
@@ -322,7 +354,7 @@ def asking_facts(
             of_reward = {"reward": name, "per_batch": per_batch}
             questions.append({**of_reward, **asdict(cost)})
     lines = question_lines(recipe, costs, steps.completions, launch.processes)
-    yield "questions", "\n".join(lines), questions
+    yield Fact("questions", "\n".join(lines), questions)
 
 
 def win_rate_fact(part: WinRatePart, longest: int | None) -> tuple[str, dict[str, Any]]:
@@ -375,52 +407,67 @@ def question_lines(
 ) -> Iterator[str]:
     """Yields a line on the questions of each reward.
 
-    For a vLLM judge the line also has the seconds that the requests alone take, without the model's
-    time. costs: the costs of the rewards, in the recipe's order. batch: the completions of one
-    batch. processes: the number of training processes.
+    Example: "lave: 1 per completion, 8 per batch, with about 2,000 tokens, ...".
+
+    costs: the costs of the rewards, in the recipe's order. batch: the completions of one batch.
+    processes: the number of training processes.
     """
     for part, (name, cost) in zip(recipe.rewards, costs, strict=True):
         if cost is None:
             yield f"{name}: not known, since the metric does not define Reward.cost"
-            continue
-        about = "" if cost.exact else "about "
-        questions = cost.questions * batch
-        # the number of questions, and of tokens in their prompts
-        text = f"{name}: {about}{cost.questions:,} per completion, {about}{questions:,} per batch"
-        text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
-        if cost.computed_tokens is not None:
-            text += (
-                f", and a prefix cache leaves {cost.computed_tokens * batch:,.0f} of them to "
-                "compute"
-            )
-        if part.judge.name.startswith("vllm:"):
-            # with tensor_parallel n, n processes share one engine
-            gpus_an_engine = int(part.judge.options.get("tensor_parallel", 1))
-            engines = max(1, processes // gpus_an_engine)
-            seconds = questions / REQUESTS_A_SECOND / engines
-            text += (
-                f"; the requests alone take {seconds:.1f} s (engines: {engines}, of "
-                f"{REQUESTS_A_SECOND:,} a second)"
-            )
-        yield f"{text} ({cost.how})"
+        else:
+            requests = request_text(part.judge, cost.questions * batch, processes)
+            yield f"{name}: {cost_text(cost, batch)}{requests} ({cost.how})"
+
+
+def cost_text(cost: Cost, batch: int) -> str:
+    """Returns the questions of a reward and the tokens of their prompts in words, such as "about 9
+    per completion, about 72 per batch, with about 9,000 tokens, pictures not counted".
+
+    cost: of one completion. batch: the completions of one batch.
+    """
+    about = "" if cost.exact else "about "
+    questions = cost.questions * batch
+    text = f"{about}{cost.questions:,} per completion, {about}{questions:,} per batch"
+    text += f", with about {cost.prompt_tokens * batch:,.0f} tokens, pictures not counted"
+    if cost.computed_tokens is not None:
+        computed = cost.computed_tokens * batch
+        text += f", and a prefix cache leaves {computed:,.0f} of them to compute"
+    return text
+
+
+def request_text(judge: JudgePart, questions: float, processes: int) -> str:
+    """Returns in words how long vLLM takes for the requests of a batch alone, without the model's
+    time; "" for other judges.
+
+    questions: the questions of a batch. processes: the number of training processes.
+    """
+    if not judge.name.startswith("vllm:"):
+        return ""
+    # with tensor_parallel n, n processes share one engine
+    gpus_an_engine = int(judge.options.get("tensor_parallel", 1))
+    engines = max(1, processes // gpus_an_engine)
+    seconds = questions / REQUESTS_A_SECOND / engines
+    return (
+        f"; the requests alone take {seconds:.1f} s (engines: {engines}, of "
+        f"{REQUESTS_A_SECOND:,} a second)"
+    )
 
 
 def memory_text(recipe: Recipe, launch: needs.Launch, plan: Plan) -> str:
     """Returns lines on the memory of a GPU in each phase, and on the main memory of a machine, in
     GB (1e9 bytes).
     """
-    text = ""
+    lines = []
     for phase, parts in bytes_by_phase(recipe, plan).items():
-        sizes = []
-        for part, size in parts.items():
-            gigabytes = size / 1e9
-            sizes.append(f"{part} {gigabytes:.1f}")
         total = sum(parts.values()) / 1e9
-        text += f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}\n"
+        sizes = [f"{part} {size / 1e9:.1f}" for part, size in parts.items()]
+        lines.append(f"while {phase}: {total:.1f} GB on a GPU = {' + '.join(sizes)}")
     # the weights of sleeping judges are in main memory
     asleep = plan.main_memory / launch.machines / 1e9
-    on = f"a GPU of {needs.gpu_bytes() / 1e9:.0f} GB"
-    text += f"main memory of a machine, for sleeping judges: {asleep:.1f} GB\n"
-    text += f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and {on}, "
-    text += "not measured"
-    return text
+    lines.append(f"main memory of a machine, for sleeping judges: {asleep:.1f} GB")
+    lines.append(
+        f"computed for {plan.tokens:,} tokens per pass (prompts estimated) and a GPU of "
+        f"{needs.gpu_bytes() / 1e9:.0f} GB, not measured"
+    )
+    return "\n".join(lines)

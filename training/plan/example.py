@@ -16,7 +16,7 @@ from spanreward.training.plan.here import Finding
 from spanreward.training.policy import Processor, base_of, saved_processor
 from spanreward.training.recipe import JsonlPart, Recipe
 from spanreward.training.recipe_rewards import one_line
-from spanreward.training.sft import shown_example
+from spanreward.training.sft import example_text
 from spanreward.training.turn_end import endless_turn, eos_ids, tokenizer_of
 
 UNOPENED_PICTURE = "a picture that is not opened"
@@ -43,7 +43,7 @@ def example_of(recipe: Recipe, policy_is_here: bool) -> tuple[Finding, str]:
         row = data.select_columns(["prompt", "completion"])[0]
         if "image" in data.column_names:
             row["image"] = UNOPENED_PICTURE
-        text = shown_example(processor, row)
+        text = example_text(processor, row)
     except (ValueError, OSError) as error:
         return Finding("example", False, one_line(str(error))), ""
     # the text is returned too, because the text shows the fault

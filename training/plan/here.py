@@ -83,25 +83,27 @@ def gpus_here(processes: int = 0, needed: int = 0) -> Finding:
     """Returns a finding on the number of GPUs, and on whether the GPUs are enough for a run.
 
     processes: the processes on one machine, each with a GPU; 0 if no run is planned. needed: the
-    bytes that the run takes of each GPU; 0 if unknown.
+    bytes that the run takes of each GPU; 0 if unknown, then the memory is not judged. A GPU that is
+    no CUDA device has an unknown free memory, which counts as too little.
     """
     if importlib.util.find_spec("torch") is None:
         return Finding("GPUs", None, "not looked for", LOCAL_ADVICE)
     import torch
 
     count = torch.accelerator.device_count()
-    # the free memory is known of CUDA devices only
-    devices = range(torch.cuda.device_count())
-    free_bytes = [torch.cuda.mem_get_info(number)[0] for number in devices]
-    free = min(free_bytes, default=0)
+    free_bytes = []  # of each CUDA device
+    for number in range(torch.cuda.device_count()):
+        free, _ = torch.cuda.mem_get_info(number)
+        free_bytes.append(free)
+    least_free = min(free_bytes, default=0)  # 0 also if no GPU is a CUDA device
     text = f"{count}"
-    if free:
-        text += f", each with {free / 1e9:.0f} GB free"
+    if least_free:
+        text += f", each with {least_free / 1e9:.0f} GB free"
     if count < processes:
         text += f", and the launch takes {processes} on a machine"
         return Finding("GPUs", False, text, "trainer.use_cpu=true trains without")
-    # the GPU is too small, or another process holds its memory
-    if free < needed:
+    # if the GPU is too small, another process holds its memory, or its free memory is unknown
+    if least_free < needed:
         advice = (
             "end other processes, take more GPUs or another accelerate configuration, LoRA, "
             "or a judge on a server"
@@ -140,10 +142,10 @@ def files_here(what: str, model: str) -> Finding:
             advice = f"it is a file: name its folder, {Path(model).parent}"
             return Finding(what, False, f"{model} is no model's folder", advice)
         offline = constants.HF_HUB_OFFLINE
-        # an id on the hub is OWNER/NAME; "outputs/sft" counts as an id if no folder outputs/ exists
-        is_id = model.count("/") == 1 and model[0] not in "~/."
-        is_folder = not is_id or Path(model).parent.exists()
-        if not offline and not is_folder:
+        # An id on the hub is OWNER/NAME. "outputs/sft" is a path if there is a folder outputs/.
+        has_owner_and_name = model.count("/") == 1 and model[0] not in "~/."
+        is_hub_id = has_owner_and_name and not Path(model).parent.exists()
+        if is_hub_id and not offline:
             advice = "the run downloads it, if the hub has it"
             return Finding(what, None, f"{model} is not here yet", advice)
         advice = "HF_HUB_OFFLINE is set" if offline else str(error)
@@ -181,18 +183,29 @@ def judge_here(name: str, options: Mapping[str, Any]) -> Finding:
     if class_names.isdisjoint({"LocalJudge", "EncoderJudge"}):
         text = "asked when the run starts" if judge.remote else "needs no engine"
         return Finding(what, None, text)
-    # a model on this machine: its engine, its files, its tokenizer
+    return model_judge_here(name, judge, gives_ratings="EncoderJudge" not in class_names)
+
+
+def model_judge_here(name: str, judge: Any, gives_ratings: bool) -> Finding:
+    """Returns a finding on whether a judge with a model on this machine can be used: its engine,
+    its files, and its tokenizer.
+
+    name: the judge's name, such as "vllm:Qwen/Qwen3-14B". judge: the judge, not started.
+    gives_ratings: True for a judge that answers with a rating, which must be a single token of its
+    tokenizer; False for an EncoderJudge, whose model gives a score without tokens.
+    """
+    what = f"judge {name}"
     if name.startswith("vllm:"):
         engine = vllm_here(what)
         if not engine.ok:
             return engine
     files = files_here(what, judge.model)
-    # an encoder gives a score directly, without a rating
-    if not files.ok or "EncoderJudge" in class_names:
+    if not files.ok or not gives_ratings:
         return files
     try:
+        prompt_encoder = judge.encoder  # loads the tokenizer
         # raises where 1 to 5 are not single tokens
-        judge.encoder.token_ids_by_entry(RATING_SCALE)
+        prompt_encoder.token_ids_by_entry(RATING_SCALE)
     except (ValueError, OSError) as error:
         reason = " ".join(str(error).split())
         return Finding(what, False, "cannot judge", reason)

@@ -17,7 +17,7 @@ Not counted: fragmentation, communication buffers, and activations of pictures.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import AutoConfig, PretrainedConfig
@@ -34,6 +34,8 @@ _KNOWN_MODELS_FILE = Path(__file__).with_name("known_models.yaml")
 KNOWN_CONFIGS: dict[str, dict[str, Any]] = read_yaml_file(_KNOWN_MODELS_FILE)
 # assumed: the memory that CUDA and its libraries take for one process, besides its tensors
 PROCESS_BYTES = 2_000_000_000
+# the bytes that one layer takes in a backward pass, for each number in the layer's input
+RECOMPUTED_LAYER_BYTES = 34
 TILE_TOKENS = 4096
 TILE_VOCABULARY = 32768
 # The main memory that a sleeping judge's weights take, divided by their size. vLLM copies each
@@ -59,8 +61,8 @@ class Size:
         parameters: the number of parameters, including the vision tower's.
         layers, hidden, vocabulary: the text model's number of layers, width, and number of tokens.
         kv_bytes: the bytes of one token's keys and values in all layers, in bfloat16.
-        linear: the sum of rows and columns over all linear layers. A LoRA adapter of rank r has r
-            times as many parameters.
+        lora_parameters_per_rank: the parameters of a LoRA adapter of rank 1 on all linear layers
+            except the output layer. An adapter of rank r has r times as many.
     """
 
     parameters: int
@@ -68,7 +70,7 @@ class Size:
     hidden: int
     kv_bytes: int
     vocabulary: int
-    linear: int
+    lora_parameters_per_rank: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,16 @@ class Awake:
             "KV cache": self.size.kv_bytes * self.kv_tokens // self.parallel,
             "judge's batch": activations + logits,
         }
+
+
+class ParameterBytes(NamedTuple):
+    """The bytes that one trained parameter takes: in the weights, in the gradients, and in the
+    optimizer's state.
+    """
+
+    weight: int
+    gradient: int
+    optimizer: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,26 +145,37 @@ class Plan:
     engine_sleeps: bool = True
 
     @property
-    def trained(self) -> int:
-        """The number of parameters that are trained."""
+    def trained_parameters(self) -> int:
+        """The number of parameters that are trained: all, or those of the LoRA adapter."""
         if self.lora_rank is None:
             return self.policy.parameters
-        return self.lora_rank * self.policy.linear
+        return self.lora_rank * self.policy.lora_parameters_per_rank
 
     @property
-    def bytes_each(self) -> tuple[int, int, int]:
-        """The bytes that one trained parameter takes: (as a weight, as its gradient, as its part of
-        the optimizer's state).
-        """
-        # DeepSpeed trains bfloat16 weights, and keeps float32 ones with the optimizer
+    def bytes_per_trained_parameter(self) -> ParameterBytes:
+        """The bytes that one trained parameter takes, by the rules at the top of this file."""
+        # DeepSpeed trains bfloat16 weights, and keeps float32 weights in the optimizer's state
         if self.sharding.startswith("zero"):
-            return 2, 2, 12
+            return ParameterBytes(weight=2, gradient=2, optimizer=12)
         # all in bfloat16: the weights, their gradients and AdamW's two moments
-        is_whole = self.sharding == "none" and self.lora_rank is None
-        if self.dtype == "bfloat16" and is_whole:
-            return 2, 2, 4
+        trains_all_weights_unsharded = self.sharding == "none" and self.lora_rank is None
+        if self.dtype == "bfloat16" and trains_all_weights_unsharded:
+            return ParameterBytes(weight=2, gradient=2, optimizer=4)
         # all in float32
-        return 4, 4, 8
+        return ParameterBytes(weight=4, gradient=4, optimizer=8)
+
+    @property
+    def frozen_weight_bytes(self) -> int:
+        """The bytes of the weights under a LoRA adapter, before they are divided among the GPUs; 0
+        if all weights are trained.
+        """
+        if self.lora_rank is None:
+            return 0
+        # the weights keep the type in which they were loaded, but DeepSpeed makes them bfloat16
+        is_deepspeed = self.sharding.startswith("zero")
+        if self.dtype == "float32" and not is_deepspeed:
+            return 4 * self.policy.parameters
+        return 2 * self.policy.parameters
 
     @property
     def state(self) -> dict[str, int]:
@@ -162,19 +185,12 @@ class Plan:
         never sleeps. With a LoRA adapter, the weights are those of the frozen policy and those of
         the adapter, and only the adapter's parameters have an optimizer state.
         """
-        # the bytes of one parameter that is trained; `self.trained` is the number of these
-        weight_bytes, _, optimizer_bytes = self.bytes_each
-        trained_weights = weight_bytes * self.trained
-        frozen_weights = 0
-        if self.lora_rank is not None:
-            # the policy keeps the type in which it was loaded, but DeepSpeed turns it into bfloat16
-            by_deepspeed = self.sharding.startswith("zero")
-            in_float32 = self.dtype == "float32" and not by_deepspeed
-            frozen_weight_bytes = 4 if in_float32 else 2
-            frozen_weights = self.policy.parameters * frozen_weight_bytes
+        per_parameter = self.bytes_per_trained_parameter
+        weight_bytes = self.frozen_weight_bytes + per_parameter.weight * self.trained_parameters
+        optimizer_bytes = per_parameter.optimizer * self.trained_parameters
         parts = {
-            "policy": self._share("weights", frozen_weights + trained_weights),
-            "optimizer": self._share("optimizer", optimizer_bytes * self.trained),
+            "policy": self._bytes_per_gpu("weights", weight_bytes),
+            "optimizer": self._bytes_per_gpu("optimizer", optimizer_bytes),
             "process": PROCESS_BYTES,
             "judges' processes": PROCESS_BYTES * len(self.judges),
         }
@@ -183,35 +199,55 @@ class Plan:
         return parts
 
     @property
+    def copied_parameters(self) -> int:
+        """The number of parameters of which a backward pass holds a second copy, in bfloat16.
+
+        ZeRO-3 and FSDP divide the weights among the GPUs, and gather some layers as a copy. Without
+        sharding, autocast copies the weights if all weights are trained in float32. In all other
+        cases there is no copy: DeepSpeed's weights are bfloat16, and a LoRA adapter is small.
+        """
+        if self.sharding == "zero3":
+            return min(self.policy.parameters, LIVE_PARAMETERS)
+        if self.sharding == "fsdp":
+            return 2 * self.policy.parameters // self.policy.layers  # two layers
+        trains_all_weights_unsharded = self.sharding == "none" and self.lora_rank is None
+        has_float32_weights = self.bytes_per_trained_parameter.weight == 4
+        if trains_all_weights_unsharded and has_float32_weights:
+            return self.policy.parameters  # the copy that autocast makes
+        return 0
+
+    @property
+    def log_probability_bytes(self) -> int:
+        """The bytes that a backward pass needs to compute the log-probabilities of its tokens.
+
+        The logits are computed tile by tile, in bfloat16. The gradients of the output layer and of
+        its input are in float32.
+        """
+        tile_logits = min(self.tokens, TILE_TOKENS) * min(self.policy.vocabulary, TILE_VOCABULARY)
+        output_layer_parameters = 0  # an adapter does not train the output layer
+        if self.lora_rank is None:
+            output_layer_parameters = self.policy.vocabulary * self.policy.hidden
+        output_layer_inputs = self.tokens * self.policy.hidden
+        return 2 * tile_logits + 4 * (output_layer_inputs + output_layer_parameters)
+
+    @property
     def training(self) -> dict[str, int]:
         """The bytes on each GPU in a backward pass while judges sleep, by part.
 
         These are the parts of `state`, and what only the pass needs: gradients, copies of weights,
-        the inputs of layers (activations), and log-probabilities. The copies are the whole weights
-        of layers if the weights are divided among the GPUs, or bfloat16 copies of float32 weights.
+        activations, and log-probabilities. The activations are the inputs of all layers, and the
+        numbers inside the one layer that is computed again at a time (gradient checkpointing).
         """
-        layer_inputs = self.tokens * self.policy.hidden  # how many numbers the input of a layer has
-        weight_bytes, gradient_bytes, _ = self.bytes_each  # of one trained parameter
-        # by sharding, the number of parameters of which a pass holds a second, whole copy
-        copied = {
-            "zero3": min(self.policy.parameters, LIVE_PARAMETERS),
-            "fsdp": 2 * self.policy.parameters // self.policy.layers,
-        }
-        output_layer = 0  # the number of parameters of the output layer, if it is trained
-        if self.lora_rank is None:
-            output_layer = self.policy.vocabulary * self.policy.hidden
-            # autocast's bfloat16 copy of float32 weights
-            if weight_bytes == 4:
-                copied["none"] = self.trained
-        # log-probabilities are computed tile by tile
-        tile_tokens = min(self.tokens, TILE_TOKENS)
-        tile = tile_tokens * min(self.policy.vocabulary, TILE_VOCABULARY)
+        gradient_bytes = self.bytes_per_trained_parameter.gradient * self.trained_parameters
+        numbers_per_input = self.tokens * self.policy.hidden
+        bytes_of_inputs = 2 * numbers_per_input * self.policy.layers  # in bfloat16
+        bytes_of_one_layer = RECOMPUTED_LAYER_BYTES * numbers_per_input
         return {
             **self.state,
-            "gradients": self._share("gradients", gradient_bytes * self.trained),
-            "copies of weights": 2 * copied.get(self.sharding, 0),
-            "activations": layer_inputs * (2 * self.policy.layers + 34),
-            "log-probabilities": 2 * tile + 4 * (layer_inputs + output_layer),
+            "gradients": self._bytes_per_gpu("gradients", gradient_bytes),
+            "copies of weights": 2 * self.copied_parameters,
+            "activations": bytes_of_inputs + bytes_of_one_layer,
+            "log-probabilities": self.log_probability_bytes,
         }
 
     @property
@@ -222,10 +258,9 @@ class Plan:
         through transformers (`engine` is None).
         """
         if self.engine is not None:
-            parts = self.state
-            if self.engine > 0:  # 0 bytes: the engine is on other GPUs
-                parts["TRL's engine"] = self.engine
-            return parts
+            if self.engine == 0:  # the engine is on other GPUs
+                return self.state
+            return {**self.state, "TRL's engine": self.engine}
         # each GPU writes with whole weights, so divided weights are gathered
         gathered = 0
         if "weights" in SHARDED_PARTS[self.sharding]:
@@ -243,14 +278,10 @@ class Plan:
         Judges are awake one after another. While a judge is awake, no gradients and activations of
         training are held.
         """
-        largest: dict[str, int] = {}
-        most = 0  # bytes
-        for judge in self.judges:
-            parts = judge.parts
-            size = sum(parts.values())
-            if size > most:
-                largest = parts
-                most = size
+        parts_of_judges = [judge.parts for judge in self.judges]
+        if not parts_of_judges:
+            return self.state
+        largest = max(parts_of_judges, key=lambda parts: sum(parts.values()))
         return {**self.state, **largest}
 
     @property
@@ -267,15 +298,13 @@ class Plan:
             total += round(copies * PINNED_SHARE * weight_bytes)
         return total
 
-    def _share(self, part: str, size: int) -> int:
-        """Returns the bytes of a part on one GPU.
-
-        part: such as "weights", divided among the GPUs if SHARDED_PARTS has it. size: the bytes of
-        the whole part.
+    def _bytes_per_gpu(self, part: str, whole_bytes: int) -> int:
+        """Returns the bytes of a part on one GPU: all of them, or an equal share if the part is
+        divided among the GPUs (SHARDED_PARTS). part: such as "weights".
         """
         if part in SHARDED_PARTS[self.sharding]:
-            return size // self.gpus
-        return size
+            return whole_bytes // self.gpus
+        return whole_bytes
 
 
 def size_by_name(model: str) -> Size | None:
@@ -299,22 +328,25 @@ def size_by_name(model: str) -> Size | None:
 def size_of(config: PretrainedConfig) -> Size:
     """Returns a model's exact size from its configuration. The model is built without memory for
     weights.
+
+    LoRA gives a linear layer two matrices: rank x inputs and outputs x rank. So an adapter of rank
+    1 has inputs + outputs parameters for each layer.
     """
     # tensors of the meta device have shapes and no numbers
     with torch.device("meta"):
         model = model_class(config).from_config(config, trust_remote_code=False)
     text = config.get_text_config()
     head = model.get_output_embeddings()
-    linear = 0
+    lora_parameters_per_rank = 0
     for module in model.modules():
         # an adapter has no weights for the output layer
         if isinstance(module, torch.nn.Linear) and module is not head:
-            linear += module.in_features + module.out_features
+            lora_parameters_per_rank += module.in_features + module.out_features
     return Size(
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         layers=text.num_hidden_layers,
         hidden=text.hidden_size,
         kv_bytes=bytes_per_token(text, "bfloat16"),
         vocabulary=text.vocab_size,
-        linear=linear,
+        lora_parameters_per_rank=lora_parameters_per_rank,
     )

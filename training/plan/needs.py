@@ -19,6 +19,8 @@ from spanreward.training.recipe import JudgePart, Recipe, RecipeError, trainer_c
 
 ASSUMED_GPU_BYTES = 80_000_000_000  # assumed for a machine without a GPU
 PROMPT_TOKENS = 1024  # assumed tokens of a picture and a question
+QUESTION_TOKENS = 128  # assumed tokens of a question alone
+DEFAULT_COMPLETION_TOKENS = 1024  # assumed where the trainer's settings have no limit
 PIXELS_PER_TOKEN = 28 * 28  # of Qwen2.5-VL
 
 
@@ -91,9 +93,10 @@ def settings_of(recipe: Recipe) -> dict[str, Any]:
 def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
     """Returns each judge that a run would start, once, with the metrics that ask it.
 
-    HarmonicEval may have a second judge (`text_judge`).
+    HarmonicEval may have a second judge (`text_judge`). Two judges with one name and different
+    options are two judges.
     """
-    # by all settings, because two judges with one name and different options are two engines
+    # (judge, metrics that ask it) by the judge's whole block as text
     metrics_of: dict[str, tuple[JudgePart, list[str]]] = {}
     for part in [*recipe.rewards, *recipe.watching]:
         text_judge = part.options.get("text_judge")
@@ -101,8 +104,8 @@ def asked_judges(recipe: Recipe) -> list[tuple[JudgePart, list[str]]]:
         if text_judge:
             judges.append(JudgePart(name=text_judge))
         for judge in judges:
-            key = judge.model_dump_json()
-            _, metrics = metrics_of.setdefault(key, (judge, []))
+            block_as_text = judge.model_dump_json()
+            _, metrics = metrics_of.setdefault(block_as_text, (judge, []))
             metrics.append(part.metric)
     return list(metrics_of.values())
 
@@ -115,39 +118,12 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
     policy = size_by_name(base_of(recipe.policy.model))
     if settings["use_cpu"] or policy is None:
         return None
-    # the judges that share the training GPUs
-    judges = []
-    for judge, _ in asked_judges(recipe):
-        kind, _, model = judge.name.partition(":")
-        # other kinds of judges, such as servers, hold nothing large on a rank's GPU
-        if kind not in ("vllm", "transformers"):
-            continue
-        size = size_by_name(model)
-        if size is None:
-            return None
-        parallel = int(judge.options.get("tensor_parallel", 1))
-        awake = Awake(size, parallel)
-        # above 1, `memory` is the bytes of the KV cache; up to 1, it is a share of the GPU's memory
-        cache = judge.options.get("memory") or 0
-        if cache > 1:
-            awake = replace(awake, kv_tokens=int(cache / size.kv_bytes))
-        judges.append(awake)
-    # the tokens of one pass: each row has a prompt with its picture, and a completion
-    pixels = [part.max_pixels for part in recipe.data.parts if part.max_pixels]
-    prompt = PROMPT_TOKENS
-    if pixels:
-        prompt = max(pixels) // PIXELS_PER_TOKEN + 128
-    longest = settings.get("max_completion_length") or settings.get("max_length") or 1024
-    tokens = settings["per_device_train_batch_size"] * (prompt + longest)
-    # the bytes of TRL's engine, if TRL writes through vLLM
-    share = 0.0  # of each GPU's memory, for TRL's engine
-    if settings.get("vllm_mode") == "colocate":
-        share = settings["vllm_gpu_memory_utilization"]
-    engine = None
-    if settings.get("use_vllm"):
-        engine = int(share * gpu_bytes())
+    judges = judges_on_gpus(recipe)
+    if judges is None:
+        return None
+    tokens = tokens_of_pass(recipe, settings)
     # transformers writes the completions of this many passes at once
-    batches = settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]
+    passes = settings.get("steps_per_generation") or settings["gradient_accumulation_steps"]
     return Plan(
         policy=policy,
         judges=tuple(judges),
@@ -155,11 +131,65 @@ def plan_of(recipe: Recipe, launch: Launch) -> Plan | None:
         sharding=launch.sharding,
         lora_rank=recipe.policy.lora.r if recipe.policy.lora else None,
         tokens=tokens,
-        written_tokens=tokens * batches,
+        written_tokens=tokens * passes,
         dtype=recipe.policy.dtype,
-        engine=engine,
+        engine=engine_bytes(settings),
         engine_sleeps=settings.get("vllm_enable_sleep_mode", False),
     )
+
+
+def judges_on_gpus(recipe: Recipe) -> list[Awake] | None:
+    """Returns the judges that share the GPUs of training; None if the size of a judge's model is
+    not known on this machine.
+
+    Other kinds of judges, such as servers, need no memory of these GPUs worth counting.
+    """
+    judges = []
+    for judge, _ in asked_judges(recipe):
+        kind, _, model = judge.name.partition(":")  # such as "vllm:Qwen/Qwen3-14B"
+        if kind not in ("vllm", "transformers"):
+            continue
+        size = size_by_name(model)
+        if size is None:
+            return None
+        awake = Awake(size, parallel=int(judge.options.get("tensor_parallel", 1)))
+        # above 1, `memory` is the bytes of the KV cache; up to 1, it is a share of the GPU's memory
+        cache = judge.options.get("memory") or 0
+        if cache > 1:
+            awake = replace(awake, kv_tokens=int(cache / size.kv_bytes))
+        judges.append(awake)
+    return judges
+
+
+def tokens_of_pass(recipe: Recipe, settings: Mapping[str, Any]) -> int:
+    """Returns the number of tokens in one pass on one GPU: of the prompts with their pictures, and
+    of the longest completions. The length of a prompt is an estimate.
+
+    settings: those of `settings_of`.
+    """
+    prompt_tokens = PROMPT_TOKENS
+    pixels = [part.max_pixels for part in recipe.data.parts if part.max_pixels]
+    if pixels:
+        prompt_tokens = max(pixels) // PIXELS_PER_TOKEN + QUESTION_TOKENS
+    completion_tokens = (
+        settings.get("max_completion_length")
+        or settings.get("max_length")
+        or DEFAULT_COMPLETION_TOKENS
+    )
+    return settings["per_device_train_batch_size"] * (prompt_tokens + completion_tokens)
+
+
+def engine_bytes(settings: Mapping[str, Any]) -> int | None:
+    """Returns the bytes of each training GPU that TRL's vLLM engine takes: 0 if the engine has GPUs
+    of its own, and None if TRL writes completions without vLLM.
+
+    settings: those of `settings_of`.
+    """
+    if not settings.get("use_vllm"):
+        return None
+    if settings.get("vllm_mode") != "colocate":
+        return 0
+    return int(settings["vllm_gpu_memory_utilization"] * gpu_bytes())
 
 
 def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | None) -> Steps:
@@ -169,40 +199,55 @@ def generating_steps(settings: Mapping[str, Any], processes: int, rows: int | No
     number of rows of the data; None if unknown. Raises RecipeError for a batch that is no whole
     number of groups.
     """
-    per_device = settings["per_device_train_batch_size"]
     generations = settings["num_generations"]
-    batch = settings["generation_batch_size"]
-    accumulation = settings["gradient_accumulation_steps"]
-    # A batch of completions is split into passes. The settings have the size of the batch or the
-    # number of passes, and each decides the other.
-    passes = settings["steps_per_generation"]
-    per_pass = per_device * processes  # completions of a pass, over all processes
-    if not passes and batch:
-        passes = batch // per_pass
-    elif not passes:
-        passes = accumulation
-    batch = batch or per_pass * passes
-    if batch % generations:
+    # a pass is a forward and backward pass of the policy over a part of a batch of completions
+    passes, completions = batch_of_completions(settings, processes)
+    if completions % generations:
+        per_device = settings["per_device_train_batch_size"]
         raise RecipeError(
-            f"a batch of {batch} completions ({per_device} x {passes} on {processes} processes) is "
-            f"not a whole number of groups of trainer.num_generations {generations}."
+            f"a batch of {completions} completions ({per_device} x {passes} on {processes} "
+            "processes) is not a whole number of groups of trainer.num_generations "
+            f"{generations}."
         )
-    groups = batch // generations
-    all_passes = passes * settings["num_iterations"]  # with the iterations over the same batch
+    groups = completions // generations
+    # `passes` passes go once over the batch, and TRL goes num_iterations times over each batch
+    passes_per_batch = passes * settings["num_iterations"]
+    passes_per_step = settings["gradient_accumulation_steps"]
+    steps_per_batch = passes_per_batch / passes_per_step
     # as in transformers, max_steps overrides the epochs
     total = None
     if settings["max_steps"] > 0:
         total = settings["max_steps"]
-    if rows is not None and total is None:
+    elif rows is not None:
         batches_per_epoch = rows // groups
-        steps_per_epoch = math.ceil(batches_per_epoch * all_passes / accumulation)
+        steps_per_epoch = math.ceil(batches_per_epoch * passes_per_batch / passes_per_step)
         total = math.ceil(steps_per_epoch * settings["num_train_epochs"])
     return Steps(
         total=total,
-        per_batch=all_passes / accumulation,
-        completions=batch,
+        per_batch=steps_per_batch,
+        completions=completions,
         groups=groups,
     )
+
+
+def batch_of_completions(settings: Mapping[str, Any], processes: int) -> tuple[int, int]:
+    """Returns (passes, completions): into how many passes a batch of completions is split, and how
+    many completions the batch has, over all processes.
+
+    The settings give the number of passes (steps_per_generation) or the size of the batch
+    (generation_batch_size), and the other number follows. If they give neither, a batch has the
+    passes of one optimizer step. Example: 4 completions of a process in a pass, 2 processes and a
+    batch of 24 give (3, 24).
+    """
+    completions_of_pass = settings["per_device_train_batch_size"] * processes
+    given_passes = settings["steps_per_generation"]
+    given_completions = settings["generation_batch_size"]
+    if given_passes and given_completions:
+        return given_passes, given_completions
+    if given_completions:
+        return given_completions // completions_of_pass, given_completions
+    passes = given_passes or settings["gradient_accumulation_steps"]
+    return passes, completions_of_pass * passes
 
 
 def gpu_bytes() -> int:

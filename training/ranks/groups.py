@@ -110,17 +110,18 @@ def sentence_of_group(
         ranks: the number of ranks.
     """
     first = group * size
-    rows = range(first, first + size)
+    rows_of_group = range(first, first + size)
     # find the first row of the group that differs from the group's first row
     differing = first
     while marks[differing] == marks[first]:
         differing += 1
     rows_per_rank = len(marks) // ranks
-    ranks_of_group = sorted({row // rows_per_rank for row in rows})
+    ranks_of_group = sorted({row // rows_per_rank for row in rows_of_group})
+    names = named_ranks(ranks_of_group)
     first_prompt = start_of_text(prompts[first])
     second_prompt = start_of_text(prompts[differing])
     return (
-        f"group {group + 1} of this step mixes rows, of which its completions would be compared as "
-        f"if they answered one prompt: on {named_ranks(ranks_of_group)} it has "
+        f"group {group + 1} of this step mixes rows, so that completions of different prompts "
+        f"would be compared as if they answered one prompt: on {names} it has "
         f"{first_prompt} and {second_prompt}: {REMEDY_FOR_RANKS}"
     )

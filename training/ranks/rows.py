@@ -48,20 +48,31 @@ def check_same_rows(part: str, dataset: Any) -> None:
         return
     # compare one fingerprint of all rows for each rank
     marks = list(row_marks(dataset))
-    all_marks = b"".join(marks)
-    whole = hashlib.blake2b(all_marks).digest()
+    whole = hashlib.blake2b(b"".join(marks)).digest()
     fingerprints = gather_object([(len(marks), whole)])
-    ranks = differing_ranks(fingerprints)
-    if not ranks:
-        return
-    # the fingerprints differ, which every rank knows: gather the rows' marks to find the first row
+    if differing_ranks(fingerprints):  # which every rank knows
+        raise ValueError(sentence_of_difference(part, dataset, marks, fingerprints))
+
+
+def sentence_of_difference(
+    part: str, dataset: Dataset, marks: Sequence[bytes], fingerprints: Sequence[tuple[int, bytes]]
+) -> str:
+    """Returns the message for ranks with different rows: their numbers of rows, or the first row
+    that differs.
+
+    Every rank must call this function, because the ranks gather their rows to find the row.
+
+    part: the dataset's name. marks: the `row_marks` of this rank. fingerprints: for each rank the
+    number of its rows, and a fingerprint of all its rows.
+    """
     lengths = [length for length, _ in fingerprints]
     if differing_ranks(lengths):
-        raise ValueError(sentence_of_lengths(part, lengths))
-    marks_of_ranks = gather_object([all_marks])
+        return sentence_of_lengths(part, lengths)
+    ranks = differing_ranks(fingerprints)
+    marks_of_ranks = gather_object([b"".join(marks)])
     row = first_difference(marks_of_ranks[0], marks_of_ranks[ranks[0]])
     values = gather_object([texts_of_row(dataset, row)])
-    raise ValueError(sentence_of_row(part, row, ranks, values[0], values[ranks[0]]))
+    return sentence_of_row(part, row, ranks, values[0], values[ranks[0]])
 
 
 def row_marks(dataset: Dataset) -> Iterator[bytes]:
@@ -191,11 +202,13 @@ def sentence_of_row(
         part: the dataset's name.
         row: the number of the first row that differs, from 0.
         ranks: the ranks whose rows differ from those of rank 0.
-        first: the row's texts on rank 0, by column.
-        second: the row's texts on the first rank of `ranks`, by column.
+        first: the row's texts on rank 0, by column, with the column "prompt" first
+            (`texts_of_row`).
+        second: the same for the first rank of `ranks`.
     """
-    # find the first column whose texts differ; the search begins at the column "prompt"
-    for column in {**first, **second}:
+    # find the first column whose texts differ; one of the ranks may lack a column
+    columns = {**first, **second}  # the columns of both ranks, each once, with "prompt" first
+    for column in columns:
         text = first.get(column, "missing")
         second_text = second.get(column, "missing")
         if text != second_text:

@@ -128,22 +128,40 @@ def check_size(rows: Sequence[Any]) -> None:
     """
     pictures = 0
     for number, row in enumerate(rows):
-        if not isinstance(row, Mapping):
-            continue
-        if len(row) > MOST_KEYS:
-            raise ValueError(f"row {number}: {len(row):,} keys, and a row has at most {MOST_KEYS}")
-        for key, value in row.items():
-            if key == "images" and isinstance(value, list):
-                pictures += len(value)
-            elif key == "image":
-                pictures += 1
-            # the client also chose the text of the key, so `longest_text` looks at it too
-            elif key != "completion_ids" and longest_text({key: value}) > MOST_CHARACTERS:
-                raise ValueError(
-                    f"row {number}: {key:.80} holds more than {MOST_CHARACTERS:,} characters"
-                )
+        if isinstance(row, Mapping):  # pydantic refuses any other row
+            check_row_size(number, row)
+            pictures += picture_count(row)
     if pictures > REQUEST_PICTURES:
         raise ValueError(f"a request has at most {REQUEST_PICTURES} pictures, got {pictures:,}")
+
+
+def check_row_size(number: int, row: Mapping[str, Any]) -> None:
+    """Raises ValueError for a row with too many keys, or with a text that is too long. Pictures may
+    be longer than texts, and `completion_ids` has no texts.
+
+    number: the number of the row in the request, from 0, for the message.
+    """
+    if len(row) > MOST_KEYS:
+        raise ValueError(f"row {number}: {len(row):,} keys, and a row has at most {MOST_KEYS}")
+    for key, value in row.items():
+        has_pictures = key == "image" or (key == "images" and isinstance(value, list))
+        if has_pictures or key == "completion_ids":
+            continue
+        # the client also chose the text of the key, so `longest_text` looks at it too
+        if longest_text({key: value}) > MOST_CHARACTERS:
+            raise ValueError(
+                f"row {number}: {key:.80} holds more than {MOST_CHARACTERS:,} characters"
+            )
+
+
+def picture_count(row: Mapping[str, Any]) -> int:
+    """Returns the number of pictures in a row: {"image": ..., "images": [..., ...]} has 3."""
+    count = 0
+    if "image" in row:
+        count += 1
+    if isinstance(row.get("images"), list):
+        count += len(row["images"])
+    return count
 
 
 def longest_text(value: Any) -> int:

@@ -13,7 +13,7 @@ request gets one sentence, {"error": ...}.
 import asyncio
 import hmac
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -63,8 +63,8 @@ class Service:
 
     Args:
         reward: the reward that judges the rows.
-        decided_by: the name, the judge and the parser of the reward, such as "posh, match", for
-            /health.
+        decided_by: what decides the verdicts, as a text for /health: the name, the judge and the
+            parser of the reward, such as "posh, match".
         tokenizers: the tokenizers for the credit of tokens, by the names that clients send.
 
     Attributes:
@@ -82,7 +82,7 @@ class Service:
         self.counts = Counter({ROWS_HELD: 0, BYTES_HELD: 0})
         description = Description.model_validate(reward, from_attributes=True)
         health = description.model_dump()
-        health["decided_by"] = decided_by
+        health["decided_by"] = decided_by  # a text for people, such as "posh, match"
         health["tokenizers"] = list(tokenizers)
         routes = [
             Route("/health", answer_with(health)),
@@ -107,7 +107,7 @@ class Service:
             )
         body = ArrivingBody()
         try:
-            await self.read(request, body)
+            await self.receive(request, body)  # also adds the bytes to the count BYTES_HELD
             # in a thread, because parsing a large body would keep other clients waiting
             asked = await asyncio.to_thread(read_request, body.content)
             answer = await self.answer_to(asked)
@@ -117,17 +117,18 @@ class Service:
             self.counts[f'spanreward_rows_total{{status="{verdict.status}"}}'] += 1
         return Response(answer.model_dump_json(), media_type="application/json")
 
-    async def read(self, request: Request, body: ArrivingBody) -> None:
-        """Adds the bytes of a request to `body` while they arrive.
+    async def receive(self, request: Request, body: ArrivingBody) -> None:
+        """Adds the bytes of a request to `body`, and their number to the count BYTES_HELD, while
+        they arrive.
 
         Raises HTTPException for a body that is too large or too slow, and if all bodies together
-        have more than MAX_BODY_BYTES bytes.
+        have more than MAX_BODY_BYTES bytes. Then the count has the bytes that `body` has, so that
+        `score` can subtract them again.
         """
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 async for part in request.stream():
-                    # both counts rise before any error, because `score` later subtracts the whole
-                    # body
+                    # BYTES_HELD rises first: `add` may raise TooMuch, and has then added the part
                     self.counts[BYTES_HELD] += len(part)
                     body.add(part)
                     if self.counts[BYTES_HELD] > MAX_BODY_BYTES:
@@ -150,22 +151,8 @@ class Service:
         Raises ValueError for a row or a tokenizer that cannot be used, and HTTPException if too
         many rows wait.
         """
-        if request.tokenizer not in (None, *self.tokenizers):
-            names = ", ".join(self.tokenizers) or "none"
-            served = f"served are {names} (spanreward serve --tokenizer NAME)"
-            raise ValueError(f"the tokenizer {request.tokenizer!r} is not served: {served}")
-        if self.counts[ROWS_HELD] + len(request.rows) > MAX_QUEUED_ROWS:
-            raise HTTPException(
-                429,
-                f"{self.counts[ROWS_HELD]} rows wait, and {MAX_QUEUED_ROWS} may: ask again",
-                AGAIN_HEADER,
-            )
-        self.counts[ROWS_HELD] += len(request.rows)
-        try:
-            samples = await asyncio.to_thread(samples_of, request.rows, self.reward)
-            verdicts = await self.batching.verdicts(samples)
-        finally:
-            self.counts[ROWS_HELD] -= len(request.rows)
+        self.check_tokenizer(request.tokenizer)
+        samples, verdicts = await self.judge(request.rows)
         if request.tokenizer is None:
             return Answer(verdicts=verdicts)
         credit = partial(credit_of, self.tokenizers[request.tokenizer])
@@ -174,34 +161,43 @@ class Service:
         tokens = await asyncio.to_thread(list, credits_to_compute)
         return Answer(verdicts=verdicts, tokens=tokens)
 
+    def check_tokenizer(self, name: str | None) -> None:
+        """Raises ValueError for the name of a tokenizer that is not served. None is no name."""
+        if name not in (None, *self.tokenizers):
+            names = ", ".join(self.tokenizers) or "none"
+            served = f"served are {names} (spanreward serve --tokenizer NAME)"
+            raise ValueError(f"the tokenizer {name!r} is not served: {served}")
+
+    async def judge(self, rows: Sequence[Row]) -> tuple[list[Sample], list[Verdict]]:
+        """Returns the sample of each row and the verdict on it. The rows of several requests may be
+        judged together.
+
+        Raises ValueError for a row that cannot be used, and HTTPException if too many rows wait.
+        """
+        if self.counts[ROWS_HELD] + len(rows) > MAX_QUEUED_ROWS:
+            raise HTTPException(
+                429,
+                f"{self.counts[ROWS_HELD]} rows wait, and {MAX_QUEUED_ROWS} may: ask again",
+                AGAIN_HEADER,
+            )
+        self.counts[ROWS_HELD] += len(rows)
+        try:
+            samples = await asyncio.to_thread(samples_of, rows, self.reward)
+            verdicts = await self.batching.verdicts(samples)
+        finally:
+            self.counts[ROWS_HELD] -= len(rows)
+        return samples, verdicts
+
     def check_key(self, request: Request) -> None:
         """Raises HTTPException for a request that may not ask.
 
         If the service has a key, every request must send the key. If the service has no key, the
-        request must not come from a page in a browser. The request of a page has an Origin header,
-        or a Host that is not this machine.
+        request must not come from a page in a browser.
         """
-        if not self.key:
-            # a page may point its own host name at 127.0.0.1, and its requests then need no Origin
-            if "Origin" in request.headers or not names_this_machine(request):
-                raise HTTPException(
-                    403,
-                    f"no page in a browser may ask, and only by the name 127.0.0.1 or localhost: "
-                    f"set {KEY_VARIABLE} where others are to",
-                    CLOSING_HEADER,
-                )
-            return
-        header = request.headers.get("Authorization", "")
-        scheme, _, key = header.partition(" ")
-        is_bearer = scheme.lower() == "bearer"
-        # `compare_digest`, because its time does not show how much of a key was right
-        is_right_key = hmac.compare_digest(key.encode(), self.key.encode())
-        if not (is_bearer and is_right_key):
-            raise HTTPException(
-                401,
-                f"the key is wrong or missing: put this server's into {KEY_VARIABLE}",
-                CLOSING_HEADER,
-            )
+        if self.key:
+            check_bearer(request, self.key)
+        else:
+            check_no_page(request)
 
     def metrics(self, request: Request) -> Response:
         """Answers a request to /metrics with the counts, one per line."""
@@ -220,6 +216,37 @@ class Service:
             refusal = HTTPException(422, safe_line(str(error)))
         self.counts[f'spanreward_refused_total{{code="{refusal.status_code}"}}'] += 1
         return JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
+
+
+def check_no_page(request: Request) -> None:
+    """Raises HTTPException for a request that a page in a browser may have made: it has an Origin
+    header, or a Host that is not this machine. A page may point its own host name at 127.0.0.1, and
+    its requests then need no Origin.
+    """
+    if "Origin" in request.headers or not names_this_machine(request):
+        raise HTTPException(
+            403,
+            "only programs on this machine may ask, by the name 127.0.0.1 or localhost, and no "
+            f"page in a browser: set {KEY_VARIABLE} to let others ask with this key",
+            CLOSING_HEADER,
+        )
+
+
+def check_bearer(request: Request, expected_key: str) -> None:
+    """Raises HTTPException for a request without the header "Authorization: Bearer KEY" and the
+    right key.
+    """
+    header = request.headers.get("Authorization", "")
+    scheme, _, key = header.partition(" ")
+    is_bearer = scheme.lower() == "bearer"
+    # `compare_digest`, because its time does not show how much of a key was right
+    is_right_key = hmac.compare_digest(key.encode(), expected_key.encode())
+    if not (is_bearer and is_right_key):
+        raise HTTPException(
+            401,
+            f"the key is wrong or missing: put this server's into {KEY_VARIABLE}",
+            CLOSING_HEADER,
+        )
 
 
 def media_type(request: Request) -> str:
@@ -279,12 +306,12 @@ def openapi_schema() -> dict[str, Any]:
     """Returns the OpenAPI schema of the service, for /openapi.json."""
     request_kind: Any = (Asked, "validation")
     response_kind: Any = (Answer, "serialization")
-    # `places` has a reference to the schema of each of the two, and `models` has all schemas
-    places, models = models_json_schema(
+    # `references` has {"$ref": ...} for each of the two, and `models` has the schemas themselves
+    references, models = models_json_schema(
         [request_kind, response_kind], ref_template="#/components/schemas/{model}"
     )
-    request = json_content(places[request_kind])
-    response = json_content(places[response_kind])
+    request = json_content(references[request_kind])
+    response = json_content(references[response_kind])
     answers = {
         "200": {"description": "verdicts", **response},
         "default": {"description": 'a refusal: {"error": "why"}'},

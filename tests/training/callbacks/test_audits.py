@@ -22,16 +22,14 @@ FARMING = ["There is a star. A large green square is at the left edge."]
 FARMING += ["A star and a small yellow triangle."]
 
 
-def health_of(
-    judge: Judge, steps: Sequence[Sequence[str]], tmp_path: Any, stop_on: Sequence[str] = ()
-) -> Any:
+def health_of(judge: Judge, tmp_path: Any) -> Any:
     """Returns the callback, what each step logged, and the step that it ended, if any."""
     recorder = Recorder(PoshReward(judge))
-    health = RewardHealthCallback([recorder], limits=Limits(window=3), stop_on=stop_on)
+    health = RewardHealthCallback([recorder], limits=Limits(window=3), stop_on=["audit"])
     args = arguments(tmp_path)
     health.on_train_begin(args, TrainerState(), TrainerControl())
     lines: list[dict[str, float]] = []
-    for number, texts in enumerate(steps, start=1):
+    for number, texts in enumerate(STEPS, start=1):
         lines.append({})
         columns = {"reference": [REFERENCE] * len(texts), "log_metric": lines[-1].__setitem__}
         with step_of(health, args, number) as control:
@@ -55,7 +53,7 @@ def test_a_policy_that_farms_the_student_ends_the_run(
 ) -> None:
     judge = CascadeJudge(GullibleStudent("a star"), NoisyReferee(), audit=0.3)
     with caplog.at_level(logging.WARNING):
-        health, lines, ended = health_of(judge, STEPS, tmp_path, stop_on=["audit"])
+        health, lines, ended = health_of(judge, tmp_path)
     assert ended is not None
     assert 6 < ended <= 9
     assert "the student's weakness" in health.stopped
@@ -65,12 +63,6 @@ def test_a_policy_that_farms_the_student_ends_the_run(
 
 def test_the_same_texts_by_an_honest_student_raise_nothing(tmp_path: Any) -> None:
     judge = CascadeJudge(MatchJudge(), NoisyReferee(), audit=0.3)
-    _, lines, ended = health_of(judge, STEPS, tmp_path, stop_on=["audit"])
+    _, lines, ended = health_of(judge, tmp_path)
     assert ended is None
     assert lines[-1]["health/audit_high"] > 0.7
-
-
-def test_without_a_cascade_nothing_is_logged(tmp_path: Any) -> None:
-    _, lines, ended = health_of(MatchJudge(), [step_texts(HONEST, 0)], tmp_path, stop_on=["audit"])
-    assert ended is None
-    assert not [name for name in lines[0] if "audit" in name]

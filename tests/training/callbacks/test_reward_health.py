@@ -3,7 +3,6 @@
 import logging
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from spanreward.training.callbacks.reward_health import RewardHealthCallback
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.health import Limits
 from tests.support.steps import arguments, step_of
-from tests.support.tiny_trainer import Scored, make_trainer, scenes
+from tests.support.tiny_trainer import Scored
 
 
 def begun(*recorders: Recorder, **settings: Any) -> RewardHealthCallback:
@@ -25,11 +24,12 @@ def begun(*recorders: Recorder, **settings: Any) -> RewardHealthCallback:
 
 
 def step(callback: RewardHealthCallback, number: int, texts: list[str], **more: Any) -> Any:
-    """One training step: what was logged, and whether the training is to stop."""
+    """One training step: what was logged, and whether the training is to stop and be saved."""
     logged: dict[str, Any] = {}
     with step_of(callback, arguments("unused"), number) as control:
         for recorder in callback.recorders:
             asked(recorder, logged, texts, **more)
+    assert control.should_save == control.should_training_stop
     return {**logged, "stop": control.should_training_stop}
 
 
@@ -125,14 +125,3 @@ def test_one_reward_and_one_problem_are_lists_of_one() -> None:
     assert RewardHealthCallback(recorder, stop_on="runaway").stop_on == {"runaway"}
     with pytest.raises(ValueError, match=r"watches Recorders, got \['Scored'\]: "):
         RewardHealthCallback(Scored(lambda _: 0.5))  # type: ignore[arg-type]
-
-
-def test_an_alarm_saves_the_policy(tmp_path: Path) -> None:
-    settings = {"save_strategy": "steps", "save_steps": 100, "max_steps": 5}
-    trainer = make_trainer(tmp_path, scenes(), [Scored(lambda _: 0.5)], **settings)
-    health = RewardHealthCallback(trainer.recorders, stop_on="zero_variance")
-    health.limits = replace(health.limits, window=2)
-    trainer.add_callback(health)
-    trainer.train()
-    assert "have the same reward" in health.stopped
-    assert (tmp_path / f"checkpoint-{trainer.state.global_step}").is_dir()

@@ -3,6 +3,7 @@
 import errno
 import json
 import logging
+import math
 import re
 import sys
 from copy import copy
@@ -14,23 +15,25 @@ from typing import Any, TextIO
 import pytest
 from hypothesis import given, strategies as st
 from transformers import TrainingArguments
+from trl import GRPOConfig
 
 from spanreward.rewards import Sample, Span, Status, Verdict
 from spanreward.rewards.base.verdict_html import legible_in_html
 from spanreward.rewards.files import outputs
 from spanreward.training.callbacks import span_table
+from spanreward.training.callbacks.json_lines import VerdictFile
 from spanreward.training.callbacks.span_table import (
     ShownRow,
     SpanTableCallback,
-    lead_of,
     log_page,
-    of_different_groups,
     page_rows,
     recorded_rows,
+    reward_above_group,
     write_page,
 )
 from spanreward.training.grpo.recorder import Recorder
 from tests.support.chromium import browse, measure, needs_chromium
+from tests.support.files import read_lines
 from tests.support.hostile_row import HOSTILE, hostile_row
 from tests.support.page import Page
 from tests.support.steps import arguments, step_of
@@ -167,14 +170,42 @@ def test_the_page_adds_up_to_what_trl_logs(tmp_path: Path) -> None:
     assert [row.reward for row in rows] == pytest.approx(totals)
 
 
-def test_a_stock_trainer_s_weights_are_those_of_its_settings(tmp_path: Path) -> None:
-    recorders = [Recorder(Scored(lambda sample: 0.25, name)) for name in ("one", "two")]
+@pytest.mark.parametrize("second", ["two", "one"])
+def test_a_stock_trainer_s_rewards_add_up_even_of_one_name(tmp_path: Path, second: str) -> None:
+    """TRL pays two rewards of one name, and logs them under one key; the page shows both."""
+    recorders = [
+        Recorder(Scored(lambda sample: 0.25, "one")),
+        Recorder(Scored(lambda sample: 0.5, second)),
+    ]
     settings = {"reward_weights": [0.5, 2.0], "max_steps": 1, "stock": True}
-    table = SpanTableCallback(recorders, every=1)
-    make_trainer(tmp_path, scenes(8), recorders, callbacks=[table], **settings).train()
+    callbacks = [SpanTableCallback(recorders, every=1), VerdictFile(recorders, tmp_path)]
+    make_trainer(tmp_path, scenes(8), recorders, callbacks=callbacks, **settings).train()
     html = (tmp_path / "spans" / "step-000001.html").read_text()
-    assert "Mean reward 0.625 over 8 " in html
-    assert f"<span>one <b>0.25</b> {TIMES} 0.5</span><span>two <b>0.25</b> {TIMES} 2</span>" in html
+    assert "Mean reward 1.125 over 8 " in html
+    name = {"two": "two", "one": "one_1"}[second]
+    assert f"<span>one <b>0.25</b> {TIMES} 0.5</span>" in html
+    assert f"<span>{name.replace('_', ' ')} <b>0.50</b> {TIMES} 2</span>" in html
+    line = read_lines(tmp_path / "verdicts.jsonl")[0]
+    scores = {name: verdict["score"] for name, verdict in line["rewards"].items()}
+    assert scores == {"one": 0.25, name: 0.5}
+
+
+@pytest.mark.parametrize("stock", [True, False])
+@pytest.mark.parametrize(("weight", "expected"), [(0.0, 0.5), (1.0, None)])
+def test_a_failed_judge_counts_where_its_reward_has_a_weight(
+    tmp_path: Path, stock: bool, weight: float, expected: float | None
+) -> None:
+    late = Verdict(None, Status.TIMEOUT)
+    recorders = [Recorder(Scored(lambda _: 0.5, "a")), Recorder(Scored(lambda _: late, "late"))]
+    for recorder in recorders:
+        recorder([""], ["A star."])
+        if not stock:
+            recorder.receive([0.0], {}, [{"a": (0.5, 1.0), "late": (math.nan, weight)}])
+    recorders[1].decides = stock or weight != 0  # which TRL's own trainer does not set
+    weights = [1.0, weight] if stock else [9.0]
+    settings = {"use_cpu": True, "bf16": False, "report_to": "none", "reward_weights": weights}
+    (row,) = recorded_rows(recorders, GRPOConfig(str(tmp_path), **settings))
+    assert row.reward == expected
 
 
 def test_one_reward_of_weight_1_is_no_sum(tmp_path: Path) -> None:
@@ -183,12 +214,12 @@ def test_one_reward_of_weight_1_is_no_sum(tmp_path: Path) -> None:
     assert TIMES not in write_page(tmp_path / "page.html", 3, [row], [0.5], [row.paid])
 
 
-def test_the_lead_is_over_the_group() -> None:
+def test_the_reward_above_the_group() -> None:
     scores = (0.1, 0.3, 0.5, None, 0.2, 0.2, 0.2, 0.2)
-    leads = [lead_of(number, scores, group=4) for number in range(8)]
-    assert leads[3] is None
-    assert leads[:3] + leads[4:] == pytest.approx([-0.2, 0, 0.2, 0, 0, 0, 0])
-    assert lead_of(0, scores, group=1) is None
+    above = [reward_above_group(number, scores, group=4) for number in range(8)]
+    assert above[3] is None
+    assert above[:3] + above[4:] == pytest.approx([-0.2, 0, 0.2, 0, 0, 0, 0])
+    assert reward_above_group(0, scores, group=1) is None
 
 
 ALLOWED = "html head meta link title style body main h1 h2 h3 p ul li b mark section div img dl "
@@ -233,6 +264,18 @@ def test_trackio_gets_the_page_and_a_trace_of_each_row_with_its_spans(
     assert found["credit"] == -0.25
 
 
+def test_wandb_gets_the_page_in_an_active_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    wandb = pytest.importorskip("wandb")
+    logged: list[Any] = []
+    monkeypatch.setattr(wandb, "log", logged.append)
+    for run in (None, object()):
+        monkeypatch.setattr(wandb, "run", run)
+        log_page(TrainingArguments("out", report_to=["wandb"]), 3, "page")
+    (line,) = logged
+    assert isinstance(line["spans"], wandb.Html)
+    assert line["train/global_step"] == 3
+
+
 @pytest.fixture
 def recorder() -> Recorder:
     return Recorder(Scored(lambda sample: 0.5))
@@ -244,67 +287,49 @@ def callback_at(step: int, table: SpanTableCallback, folder: Path, stop: bool = 
         table.recorders[0](["Describe."] * 2, ["A star.", "A square."])
 
 
-def test_a_page_every_so_many_steps(recorder: Recorder, tmp_path: Path) -> None:
-    table = SpanTableCallback([recorder], every=2)
+def test_a_page_every_so_many_steps_and_at_the_last(recorder: Recorder, tmp_path: Path) -> None:
+    table = SpanTableCallback([recorder], every=3)
     for step in range(1, 6):
-        callback_at(step, table, tmp_path)
-    names = [f"step-00000{step}.html" for step in (2, 4, 5)]  # 5 is the last
+        callback_at(step, table, tmp_path, stop=step == 4)
+    names = [f"step-00000{step}.html" for step in (3, 4, 5)]  # 5 is the last
     assert sorted(path.name for path in (tmp_path / "spans").iterdir()) == names
 
 
-@pytest.mark.parametrize("stop", [False, True])
-def test_the_last_step_has_a_page(recorder: Recorder, tmp_path: Path, stop: bool) -> None:
-    callback_at(3, SpanTableCallback([recorder]), tmp_path, stop)
-    assert (tmp_path / "spans" / "step-000003.html").exists() == stop
+def full(path: Path) -> TextIO:
+    path.write_text("half a page")
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_does_not_end_the_training(
-    recorder: Recorder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+def outside(samples: list[Sample]) -> list[Verdict]:
+    """Verdicts that Reward.judge_samples refuses."""
+    return [Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))] * len(samples)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"), [("full disk", "Errno 28"), ("no page", "span from 0 to 500")]
+)
+def test_a_page_that_cannot_be_written_does_not_end_the_training(
+    fault: str, told: str, recorder: Recorder, tmp_path: Path, monkeypatch: Any, caplog: Any
 ) -> None:
     """One warning, no half page; with room again there are pages again."""
     table = SpanTableCallback([recorder], every=1)
-
-    def full(path: Path) -> TextIO:
-        path.write_text("half a page")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     with caplog.at_level(logging.WARNING, "spanreward.training"):
         with monkeypatch.context() as patched:
-            patched.setattr(outputs, "_new_file", full)
+            if fault == "full disk":
+                patched.setattr(outputs, "_new_file", full)
+            else:
+                patched.setattr(recorder.reward, "judge_samples", outside)
             callback_at(1, table, tmp_path)
             callback_at(2, table, tmp_path)
         callback_at(3, table, tmp_path)
     (record,) = caplog.records
-    assert re.match("the table of step 1 .*Errno 28", record.getMessage())
+    assert re.match(f"the table of step 1 .*{told}", record.getMessage())
     assert [path.name for path in (tmp_path / "spans").iterdir()] == ["step-000003.html"]
-
-
-def test_a_page_that_cannot_be_drawn_does_not_end_the_training(
-    recorder: Recorder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    # which Reward.judge_samples refuses
-    outside = Verdict(0.5, spans=(Span(0, 500, 0.5, 0.0, "entity", "", 0),))
-    monkeypatch.setattr(recorder.reward, "judge_samples", lambda samples: [outside] * len(samples))
-    with caplog.at_level(logging.WARNING, "spanreward.training"):
-        callback_at(1, SpanTableCallback([recorder], every=1), tmp_path)
-    (record,) = caplog.records
-    assert "span from 0 to 500" in record.getMessage()
 
 
 def test_a_table_every_no_steps_is_refused(recorder: Recorder) -> None:
     with pytest.raises(ValueError, match=r"^every .* got 0"):
         SpanTableCallback([recorder], every=0)
-
-
-def test_the_best_are_of_different_prompts() -> None:
-    assert of_different_groups([3, 2, 1, 5, 0, 4], group=2) == [3, 1, 5, 2, 0, 4]
-    assert of_different_groups([1, 0, 2], group=3) == [1, 0, 2]
 
 
 @needs_chromium

@@ -83,14 +83,6 @@ def test_it_goes_on_where_the_checkpoint_was(writer: Any, recorder: Any, tmp_pat
     assert lines(tmp_path) == []
 
 
-def test_evaluations_are_not_in_it(writer: Any, recorder: Any, tmp_path: Path) -> None:
-    begin(writer)
-    judge(writer, recorder, 0, "seen")
-    recorder.keep([Sample("Describe.", "evaluated")], [Verdict(1.0)])
-    recorder([], [])
-    assert [line["completion"] for line in lines(tmp_path)] == ["seen"]
-
-
 def test_it_ends_at_its_size(
     writer: Any, recorder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

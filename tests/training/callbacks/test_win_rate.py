@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from trl import SFTConfig, SFTTrainer
 
-from experiments.scenes.parts import SCENES, TINY, scenes_part
+from experiments.scenes.parts import TINY, scenes_part
 from spanreward import MatchJudge, PairwiseReward, PoshReward, WinRateCallback
 from spanreward.rewards import Sample, Status, Verdict
 from spanreward.training.callbacks.win_rate import WIN_RATE_KEY, head_to_head
@@ -20,8 +20,8 @@ from spanreward.training.evaluation.answer_scores.training_cost import Compute, 
 from spanreward.training.evaluation.page.report import write_report
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.policy import load_policy
-from spanreward.training.recipe import check_recipe
 from spanreward.training.run import run
+from tests.support.dapo_run import quickstart
 from tests.support.files import read_lines, write_lines
 from tests.support.invented_report import invented_comparison, invented_examples
 from tests.support.pair_judges import PairJudge
@@ -47,7 +47,7 @@ def sft(path: Path, **settings: Any) -> SFTTrainer:
 
 def watched(trainer: Any, reward: Any = None, **options: Any) -> Any:
     """The trainer, with a win rate of a few tokens."""
-    reward = reward or Scored(length)
+    reward = reward or Recorder(Scored(length))
     trainer.add_callback(WinRateCallback(trainer, reward, ROWS, **{"max_tokens": 8, **options}))
     return trainer
 
@@ -58,12 +58,6 @@ def logged(trainer: Any) -> list[dict[str, float]]:
 
 def curve(trainer: Any) -> list[tuple[float, float]]:
     return [(line["step"], line[WIN_RATE_KEY]) for line in logged(trainer)]
-
-
-def test_a_recorder_stands_for_its_reward(tmp_path: Path) -> None:
-    trainer = sft(tmp_path, max_steps=1)
-    reward = Scored(length)
-    assert WinRateCallback(trainer, Recorder(reward), ROWS).reward is reward
 
 
 def test_an_anchor_of_other_rows_is_refused(tmp_path: Path) -> None:
@@ -225,7 +219,7 @@ def test_every_rank_has_as_many_rows(tmp_path: Path) -> None:
     for rank in range(4):
         accelerator = SimpleNamespace(num_processes=4, process_index=rank)
         callback.trainer = SimpleNamespace(accelerator=accelerator)  # type: ignore[assignment]
-        shares.append(callback._share())
+        shares.append(callback._row_numbers_of_rank())
     assert shares == [[0, 4], [1, 5], [2, 0], [3, 1]]
 
 
@@ -234,26 +228,8 @@ WIN_RATE = {"metric": "posh", "judge": "match", "every": 1, "prompts": 4, "max_t
 
 @pytest.mark.parametrize("algorithm", ["sft", "dapo"])
 def test_a_recipe_asks_for_it_and_a_comparison_draws_it(tmp_path: Path, algorithm: str) -> None:
-    kinds: Any = {
-        "sft": {"max_length": None},
-        "dapo": {"num_generations": 4, "max_completion_length": 8},
-    }
-    small = {"max_steps": 1, "logging_steps": 1, "per_device_train_batch_size": 4}
-    quiet = {"use_cpu": True, "bf16": False, "report_to": "none", "save_strategy": "no"}
-    trainer = {**small, **quiet, "gradient_checkpointing": False, **kinds[algorithm]}
-    recipe = check_recipe(
-        {
-            "algorithm": algorithm,
-            "output": str(tmp_path / "out"),
-            "policy": {"model": TINY},
-            "data": {"source": SCENES, "options": {"count": 8}},
-            "validation": {"options": {"split": "test"}},
-            "rewards": [{"metric": "posh", "judge": "match"}],
-            "win_rate": WIN_RATE,
-            "trainer": trainer,
-        }
-    )
-    run(recipe)
+    changes = (f"win_rate={WIN_RATE}", "validation={options: {split: test}}", "trainer.max_steps=1")
+    run(quickstart(algorithm, tmp_path / "out", *changes))
     found = training_of(str(tmp_path / "out"))
     assert [line[0] for line in found["win_rate"]] == [0, 1]
     assert found["win_rate"][0][1] == 0.5

@@ -37,13 +37,10 @@ def test_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "trainer.save_only_model=true leaves 16.6 GB" in little.advice
 
 
-def test_weights_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_alone_and_an_adapter_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = found(monkeypatch, LARGE, 200e9, "trainer.save_only_model=true")
     assert alone.found.startswith("16.6 GB a checkpoint (weights)")
     assert found(monkeypatch, LARGE, 200e9, "trainer.save_strategy='no'") is None
-
-
-def test_an_adapter_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     assert float(found(monkeypatch, ADAPTER, 200e9).found.partition(" GB")[0]) < 1
 
 

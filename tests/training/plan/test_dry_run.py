@@ -30,7 +30,6 @@ from spanreward.training.plan.needs import (
 )
 from spanreward.training.recipe import (
     JsonlPart,
-    PolicyPart,
     Recipe,
     RecipeError,
     WinRatePart,
@@ -39,6 +38,7 @@ from spanreward.training.recipe import (
 )
 from spanreward.training.recipe_rewards import build_rewards
 from spanreward.training.run import build_trainer
+from tests.support.data_parts import jsonl
 from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llava
 
@@ -84,11 +84,9 @@ def test_what_a_win_rate_costs() -> None:
     assert win_rate_fact(lave.model_copy(update={"max_tokens": 9}), longest=None)[1]["tokens"] == 9
 
 
-@pytest.mark.parametrize("name", list(KNOWN_CONFIGS))
-def test_the_table_of_models(name: str) -> None:
-    size = size_by_name(name)
-    assert size is not None
-    assert round(size.parameters / 1e9, 2) == BILLIONS[name]
+def test_the_table_of_models() -> None:
+    sizes = {name: size_by_name(name) for name in KNOWN_CONFIGS}
+    assert {name: round(size.parameters / 1e9, 2) for name, size in sizes.items()} == BILLIONS
     assert size_by_name("nobody/knows-this-model") is None
 
 
@@ -124,10 +122,8 @@ def test_rows(tmp_path: Path) -> None:
     """A function of one's own is not called: it may read for hours."""
     for data, rows in (({}, None), ({"count": 7}, 7), ({"options": {"count": 7}}, None)):
         assert row_count(recipe(tmp_path, data={"source": "none.py:rows", **data}).data) == rows
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"a": 1}\n\n{"a": 2}\n{"a": 3}\n')
-    assert row_count(JsonlPart(source="jsonl", path=str(path))) == 3
-    assert row_count(JsonlPart(source="jsonl", path=str(path), count=2)) == 2
+    assert row_count(jsonl(tmp_path, '{"a": 1}\n', {"a": 2}, {"a": 3})) == 3
+    assert row_count(jsonl(tmp_path, {"a": 2}, {"a": 3}, {"a": 3}, count=2)) == 2
     with pytest.raises(RecipeError, match="no data file"):
         row_count(JsonlPart(source="jsonl", path=str(tmp_path / "none")))
 
@@ -161,19 +157,16 @@ def test_estimates_say_so(tmp_path: Path) -> None:
     assert re.match("harmonic: about 25 .* 1,600 per batch", harmonic)
 
 
-@pytest.mark.parametrize(
-    ("name", "launch"),
-    [
-        ("cpu", Launch(1, "none")),
-        ("ddp", Launch(8, "none")),
-        ("zero2", Launch(8, "zero2")),
-        ("zero3", Launch(8, "zero3")),
-        ("zero3_nodes", Launch(16, "zero3", machines=2)),
-        ("fsdp2", Launch(8, "fsdp")),
-    ],
-)
-def test_the_configurations_of_accelerate(name: str, launch: Launch) -> None:
-    assert read_launch(str(CONFIG / f"{name}.yaml")) == launch
+def test_the_configurations_of_accelerate() -> None:
+    launches = {
+        "cpu": Launch(1, "none"),
+        "ddp": Launch(8, "none"),
+        "zero2": Launch(8, "zero2"),
+        "zero3": Launch(8, "zero3"),
+        "zero3_nodes": Launch(16, "zero3", machines=2),
+        "fsdp2": Launch(8, "fsdp"),
+    }
+    assert {name: read_launch(str(CONFIG / f"{name}.yaml")) for name in launches} == launches
 
 
 def test_what_is_no_configuration(tmp_path: Path) -> None:
@@ -251,40 +244,28 @@ def test_a_large_recipe_is_shown_without_loading_anything_and_says_what_is_missi
     assert [one["what"] for one in plan["here"] if one["ok"] is False][-1] == "GPUs"
 
 
-def test_a_policy_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = recipe(tmp_path / "out", rewards=[{"metric": "posh"}])
-    dry_run(asked)
-    for missing in ("nowhere.py:policy", str(tmp_path / "none"), "./none", "tiny"):
-        with pytest.raises(RecipeError, match=r"cannot run it \(policy: "):
-            dry_run(asked.model_copy(update={"policy": PolicyPart(model=missing)}))
-
-
 def test_rows_are_checked_where_they_are_here(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As the trainer does, and no picture is opened."""
     save_llava(tmp_path / "policy")
-    row: dict[str, Any] = {"image": "none.png", "reference": "A star.", "prompt": "What is it?"}
-    rows = [row] * 3
-    file = tmp_path / "rows.jsonl"
+    row = {"image": "none.png", "reference": "A star.", "prompt": "What is it?"}
+    lacking = {key: value for key, value in row.items() if key != "reference"}
 
-    def shown(*lines: dict[str, Any], **trainer: Any) -> str:
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        data = {"source": "jsonl", "path": str(file)}
-        policy, out = {"model": str(tmp_path / "policy")}, tmp_path / "out"
-        asked = recipe(out, policy=policy, data=data, rewards=[{"metric": "posh"}], trainer=trainer)
+    def shown(*lines: dict[str, Any]) -> str:
+        changes: dict[str, Any] = {"data": jsonl(tmp_path, *lines).model_dump()}
+        changes["policy"] = {"model": str(tmp_path / "policy")}
+        asked = recipe(tmp_path / "out", {"max_steps": 2}, rewards=[{"metric": "posh"}], **changes)
         try:
             dry_run(asked)
         except RecipeError as error:
             return str(error)
         return words_of(capsys.readouterr().out)
 
-    known = "rows: 3 fit the rewards"
-    assert known in shown(*rows, max_steps=2)
-    lacking = {key: value for key, value in row.items() if key != "reference"}
-    assert "the dataset column 'reference'" in shown(*[lacking] * 3, max_steps=2)
-    assert "line 4" in shown(*rows, {**row, "reference": 5}, max_steps=2)
-    assert "3 fit" not in shown(*rows, {**row, "task": "ic", "bbox": [1, 2]}, max_steps=2)
+    assert "rows: 3 fit the rewards" in shown(*[row] * 3)
+    assert "the dataset column 'reference'" in shown(*[lacking] * 3)
+    assert "line 4" in shown(*[row] * 3, {**row, "reference": 5})
+    assert "3 fit" not in shown(*[row] * 3, {**row, "task": "ic", "bbox": [1, 2]})
 
 
 def test_rows_that_only_loading_tells_are_said_to_be_unchecked(

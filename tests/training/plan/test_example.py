@@ -17,7 +17,6 @@ ROW: dict[str, Any] = {"prompt": "What is it?", "reference": "A red star."}
 
 
 def test_an_example_below_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save_with(tmp_path / "policy")
     dry_run(sft_recipe(tmp_path, [ROW, ROW]))
     printed = capsys.readouterr().out
     assert "example: the first of 2" in printed
@@ -38,7 +37,6 @@ def test_a_picture_is_one_token_and_is_not_opened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("changes", [{"policy": {"model": TINY}}, {"data": {"source": SCENES}}])
 def test_what_is_no_file_here_cannot_be_shown(tmp_path: Path, changes: Any) -> None:
-    save_with(tmp_path / "policy")
     recipe = check_recipe({**sft_recipe(tmp_path, [ROW]).model_dump(), **changes})
     finding, text = example_of(recipe, True)
     assert (finding.ok, text) == (None, "")
@@ -47,7 +45,6 @@ def test_what_is_no_file_here_cannot_be_shown(tmp_path: Path, changes: Any) -> N
 
 
 def test_a_row_with_two_targets_stops_the_dry_run(tmp_path: Path) -> None:
-    save_with(tmp_path / "policy")
     both = {**ROW, "answers": ["star"]}
     with pytest.raises(RecipeError, match=r"set data\.target"):
         dry_run(sft_recipe(tmp_path, [both]))

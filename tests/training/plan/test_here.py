@@ -47,7 +47,8 @@ def test_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert files_here("policy", str(tmp_path)).ok is True
-    assert files_here("policy", str(tmp_path / "none")).ok is False
+    for missing in (str(tmp_path / "none"), "./none", "tiny"):
+        assert files_here("policy", missing).ok is False
     assert files_here("policy", "some/model").ok is (
         False if here.constants.HF_HUB_OFFLINE else None
     )

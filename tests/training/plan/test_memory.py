@@ -16,8 +16,12 @@ from spanreward.training.plan.memory import (
     size_of,
 )
 
-POLICY = Size(parameters=1000, layers=2, hidden=10, kv_bytes=32, vocabulary=50, linear=30)
-SIZE = Size(parameters=4000, layers=3, hidden=16, kv_bytes=96, vocabulary=50, linear=40)
+POLICY = Size(
+    parameters=1000, layers=2, hidden=10, kv_bytes=32, vocabulary=50, lora_parameters_per_rank=30
+)
+SIZE = Size(
+    parameters=4000, layers=3, hidden=16, kv_bytes=96, vocabulary=50, lora_parameters_per_rank=40
+)
 JUDGE = Awake(SIZE, kv_tokens=5)
 PARTS = ("policy", "gradients", "optimizer", "copies of weights")
 
@@ -85,10 +89,9 @@ def test_zero3_gathers_only_so_much() -> None:
 @pytest.mark.parametrize(("dtype", "weights"), [("float32", 4 * 1000), ("bfloat16", 2 * 1000)])
 def test_adapters_are_all_that_is_trained(dtype: str, weights: int) -> None:
     plan = Plan(POLICY, (JUDGE,), gpus=1, sharding="none", lora_rank=3, dtype=dtype)
-    assert plan.trained == 90
-    assert (plan.training["policy"], plan.training["gradients"]) == (weights + 4 * 90, 4 * 90)
-    assert plan.state["optimizer"] == 8 * 90
-    assert plan.training["copies of weights"] == 0
+    adapter = 3 * POLICY.lora_parameters_per_rank
+    parts = [plan.training[part] for part in PARTS]
+    assert parts == [weights + 4 * adapter, 4 * adapter, 8 * adapter, 0]
 
 
 def test_plain_adamw_keeps_bfloat16_moments_of_bfloat16_weights() -> None:
@@ -147,7 +150,7 @@ def test_a_picture_model_is_counted_with_its_tower() -> None:
     assert (size.layers, size.hidden, size.kv_bytes, size.vocabulary) == (1, 8, 16, 30)
     blind = size_of(Qwen2Config(**text))
     assert size.parameters > blind.parameters
-    assert size.linear > blind.linear
+    assert size.lora_parameters_per_rank > blind.lora_parameters_per_rank
 
 
 def test_pinned_blocks_of_a_14b_judge_by_hand() -> None:

@@ -61,11 +61,6 @@ def test_the_other_ranks_last_words_are_a_sentence(ends: bool, tmp_path: Path) -
     assert re.match(told, (tmp_path / "words").read_text())
 
 
-def test_the_asked_time_holds_where_there_are_no_ranks() -> None:
-    assert wait_at_most(7.0) == 7.0
-    assert collective_timeout() is None
-
-
 @pytest.mark.parametrize(
     ("error", "lost"),
     [
@@ -86,11 +81,11 @@ def test_errors_of_another_rank_and_of_this_one(error: Exception, lost: bool) ->
         raise error
 
 
-def test_nobody_is_told_that_gloo_waits_what_it_does_not(tmp_path: Path) -> None:
-    """gloo's own default, where `ddp_timeout` was not given to it, is what `collective_timeout` says."""
-    dist.init_process_group(
-        "gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1
-    )
+def test_how_long_a_rank_waits_is_what_its_group_says(tmp_path: Path) -> None:
+    """Gloo's own default, until it is told another; without a group what was asked."""
+    assert (wait_at_most(7.0), collective_timeout()) == (7.0, None)
+    store = f"file://{tmp_path / 'store'}"
+    dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
     try:
         assert collective_timeout() == timedelta(minutes=30).total_seconds()
         assert wait_at_most(9.0) == collective_timeout() == 9.0

@@ -38,16 +38,12 @@ def test_equal_rows_have_equal_marks_whatever_the_order_of_their_columns() -> No
     first = marks(data(PROMPTS, reference=columns["reference"]))
     assert first == marks(Dataset.from_dict(columns))
     assert len(set(first)) == len(first) == 3
+    assert marks(Dataset.from_dict(columns).select([2, 0])) == [first[2], first[0]]
 
 
 def test_a_value_of_any_column_counts() -> None:
     first, other = (marks(data(PROMPTS, reference=list(texts))) for texts in ("abc", "aBc"))
     assert [one == two for one, two in zip(first, other, strict=True)] == [True, False, True]
-
-
-def test_rows_of_a_selection_are_those_selected() -> None:
-    whole = marks(data(PROMPTS))
-    assert marks(data(PROMPTS).select([2, 0])) == [whole[2], whole[0]]
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -136,11 +132,9 @@ def test_the_first_difference(monkeypatch: pytest.MonkeyPatch, others: Any, told
     assert len(str(error.value)) < 500
 
 
-def test_equal_rows_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    checked(monkeypatch, *[data(PROMPTS)] * 3)
-
-
-def test_one_process_gathers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_rows_pass_and_one_process_gathers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        checked(patched, *[data(PROMPTS)] * 3)
     monkeypatch.setattr(rows, "gather_object", None)
     check_same_rows("train_dataset", data(PROMPTS))
     check_same_rows("train_dataset", None)

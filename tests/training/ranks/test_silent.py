@@ -45,15 +45,9 @@ def test_all_that_is_judged_in_a_step_counts() -> None:
 
 def test_steps_in_a_row_count() -> None:
     silence = SilentJudges(1)
-    for _ in range(MAX_SILENT_STEPS - 1):
-        assert silence.lasting(SECOND) is None
-    assert silence.lasting(NOBODY) is None
-    for _ in range(MAX_SILENT_STEPS - 1):
-        assert silence.lasting(SECOND) is None
-    assert silence.lasting(SECOND) == (1, 0)
-
-
-def test_ranks_that_take_turns_are_not_silent() -> None:
-    silence = SilentJudges(1)
-    for number in range(3 * MAX_SILENT_STEPS):
-        assert silence.lasting(SECOND if number % 2 else SECOND.flip(0)) is None
+    almost = [SECOND] * (MAX_SILENT_STEPS - 1)
+    # ranks that take turns are not silent
+    for silent in (*almost, NOBODY, *almost, *[SECOND.flip(0), SECOND] * MAX_SILENT_STEPS):
+        assert silence.lasting(silent) is None
+    found = [silence.lasting(SECOND) for _ in almost]
+    assert found == [None] * (len(almost) - 1) + [(1, 0)]

@@ -79,10 +79,3 @@ def test_a_stalled_rank_ends_the_run_in_the_asked_time(tmp_path: Path) -> None:
     told = rf"rank 0 of 2 .* has stalled: .* {TIMEOUT} s \(ddp_timeout\); .* --resume"
     assert re.match(told, sentence)
     assert seconds > TIMEOUT
-
-
-def test_the_rank_beside_a_killed_one_says_a_sentence(tmp_path: Path) -> None:
-    code, words, _ = ended(tmp_path, f"rewards.0.judge={FAULTS}:Killed")
-    assert code != 0
-    (sentence,) = words
-    assert re.match("rank 0 of 2 .* has ended; .* --resume", sentence)
