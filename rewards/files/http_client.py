@@ -54,7 +54,6 @@ class Server:
         that is not http or https, for a url that may hold a secret, for certificates that cannot be
         read, and for a key that no header can hold (`api_key`). The message never shows a secret.
         """
-        api_key()  # raises for a key that no header can hold
         if without_secret(url) != url:
             raise ValueError(
                 f"{whose} has a user, a password or a '?' in it: leave it out, and put a key into "
@@ -68,6 +67,7 @@ class Server:
             raise ValueError(
                 f"{whose} {url!r} is none of http or https: give one such as http://127.0.0.1:8000"
             )
+        api_key(parsed.host)  # raises for a key that no header can hold
         server = cls(url.rstrip("/"), parsed.host)
         # The certificates are tried now, so that an error is reported here and not at the first
         # question.
@@ -77,7 +77,6 @@ class Server:
             raise ValueError(
                 f"SSL_CERT_FILE or SSL_CERT_DIR has no certificates: {error}"
             ) from error
-        api_key(parsed.host)
         return server
 
     @property

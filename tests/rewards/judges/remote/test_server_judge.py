@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -469,6 +470,16 @@ def test_a_key_that_no_header_can_hold_is_refused_when_the_judge_is_built(
     with pytest.raises(ValueError, match=f"{http_client.KEY_VARIABLE} must hold") as error:
         ChatJudge("http://h", "m")
     assert "secret" not in str(error.value)
+
+
+def test_a_servers_key_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Mock(wraps=api_key)
+    monkeypatch.setattr(http_client, "api_key", check)
+    http_client.Server.checked("https://api.openai.com/v1", "the url")
+    assert check.call_args_list == [call("api.openai.com")]
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai\u00e9")
+    with pytest.raises(ValueError, match="OPENAI_API_KEY"):
+        http_client.Server.checked("https://api.openai.com/v1", "the url")
 
 
 def test_a_servers_words_become_one_line_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
