@@ -2,9 +2,6 @@
 
 import json
 import pickle
-import random
-import sqlite3
-from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -104,14 +101,6 @@ def test_ratings_are_kept_to_the_last_bit(probabilities: Any, mass: Any, samples
     assert list(kept.probabilities) == list(probabilities)  # the order decides the mean's last bit
 
 
-def test_the_judge_is_asked_once_in_order(cached: Any) -> None:
-    cached.rate(asked("b", "a"))
-    cached.rate(asked("c", "a", "d", "c", "b"))
-    assert cached.judge.rated == [["b", "a"], ["c", "d"]]
-    assert (cached.hits, cached.misses) == (3, 4)
-    assert cached.rate([]) == []
-
-
 def test_failures_are_asked_again(cached: Any) -> None:
     cached.judge.fails = lambda prompt: prompt == "b"
     first = cached.rate(asked("a", "b", "b"))
@@ -121,24 +110,6 @@ def test_failures_are_asked_again(cached: Any) -> None:
     assert cached.rate(asked("a", "b")) == hashed_ratings("a", "b")
     assert cached.write(asked("b"), 3) == ["b"]
     assert cached.judge.rated == [["a", "b"], ["b"]]
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_a_flipped_bit_is_asked_again(cached: Any, seed: Any) -> None:
-    """In a value: never an error, never another answer, and the next run knows it again."""
-    cached.rate(asked("a", "b"))
-    cached.write(asked("a"), 3)
-    chance = random.Random(seed)
-    with closing(sqlite3.connect(cached.store.path)) as connection, connection:
-        for key, value in connection.execute("SELECT key, value FROM answers").fetchall():
-            flipped = bytearray(value)
-            flipped[chance.randrange(len(value))] ^= 1 << chance.randrange(8)
-            connection.execute("UPDATE answers SET value = ? WHERE key = ?", (bytes(flipped), key))
-    for counts in ((0, 3, 3), (3, 0, 0)):
-        other = again(cached)
-        assert other.rate(asked("a", "b")) == hashed_ratings("a", "b")
-        assert other.write(asked("a"), 3) == ["a"]
-        assert (other.hits, other.misses, other.store.damaged) == counts
 
 
 def test_what_the_judge_raises_is_raised_and_not_kept(cached: Any) -> None:
