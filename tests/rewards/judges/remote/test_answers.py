@@ -52,6 +52,7 @@ def error(message: str, **more: Any) -> dict[str, Any]:
     return {"error": {"message": message, **more}}
 
 
+LOGIN = {"status_code": 1004, "status_msg": "login fail"}
 ODD = {"detail": [{"loc": ["body", "n"], "msg": "odd"}]}
 RAW = {"raw": '{"error": {"message": "inner"}}'}
 WHO = "Who are you and what do you want from this server?"
@@ -61,12 +62,7 @@ REFUSED: list[tuple[int, Any, str, str]] = [
     (200, {"error": "no such key"}, "no such key", "with 200"),
     (200, {"detail": "Not authenticated"}, "Not authenticated", "with 200"),
     (200, error("bad token", code="401"), "bad token", "'m' (401)"),
-    (
-        200,
-        {"base_resp": {"status_code": 1004, "status_msg": "login fail"}},
-        "login fail",
-        "with 200",
-    ),
+    (200, {"base_resp": LOGIN}, "login fail", "with 200"),
     (400, b"the prompt is too long", "too long", "with 400"),
     (400, error("outer", metadata=RAW), "inner; outer", "with 400"),
     (400, [error("first of a list", code=400)], "first of a list", "with 400"),
@@ -91,18 +87,29 @@ REFUSED += [
     )
 ]
 QUOTA = "You exceeded your current quota, see billing details"
-BUSY: list[tuple[int, Any, bool]] = [
-    (200, error("upstream went away", code=502), True),
-    (200, {"choices": [{**error("lost", code=503), "message": {"content": ""}}]}, True),
-    (200, error("later please", type="overloaded_error"), True),
-    (200, error("a minute's worth", status="RESOURCE_EXHAUSTED"), True),
-    (200, {"error": "internal error"}, False),
-    *((200, body, False) for body in (b'{"choices": [', b"", b'{"choices": []}', b"[1]")),
-    (409, {"message": "the model is being replaced"}, False),
-    (429, [error(QUOTA, code=429)], True),
-    (500, b"oops", False),
-    (503, error("Loading model", code=503), True),
-    (529, b"", True),
+BUSY: list[tuple[int, Any, bool, str]] = [
+    (200, error("upstream went away", code=502), True, "502: upstream"),
+    (
+        200,
+        {"choices": [{**error("lost", code=503), "message": {"content": ""}}]},
+        True,
+        "503: lost",
+    ),
+    (200, error("later please", type="overloaded_error"), True, "later"),
+    (200, error("a minute's worth", status="RESOURCE_EXHAUSTED"), True, "minute"),
+    (200, {"error": "internal error"}, False, "internal"),
+    (200, b'{"choices": [', False, "form: {"),
+    (200, b'{"choices": []}', False, "form: {"),
+    (200, b"[1]", False, "form: [1]"),
+    (200, b'data: {"choices": [{"delta": {"content": "4"}}]}\n\n', False, "form: data: {"),
+    (200, b"<html><head><title>Sign in</title></head></html>", False, "form: Sign in"),
+    (200, b"upstream is warming up", False, "form: upstream is warming up"),
+    (200, b"", False, "but empty"),
+    (409, {"message": "the model is being replaced"}, False, "409: the model"),
+    (429, [error(QUOTA, code=429)], True, QUOTA),
+    (500, b"oops", False, "500: oops"),
+    (503, error("Loading model", code=503), True, "503: Loading"),
+    (529, b"", True, "529"),
 ]
 
 
@@ -117,59 +124,45 @@ def test_a_refusal_has_its_own_words_and_advice_only_where_it_helps(
     assert len(server.bodies) <= (1 if status in (200, 413, 429) else 2)  # without extra fields
 
 
-@pytest.mark.parametrize(("status", "said", "patient"), BUSY)
-def test_a_busy_server_is_asked_anew(server: Server, status: int, said: Any, patient: bool) -> None:
+@pytest.mark.parametrize(("status", "said", "patient", "words"), BUSY)
+def test_a_busy_server_is_asked_anew(
+    server: Server, status: int, said: Any, patient: bool, words: str
+) -> None:
     content = refusing(status, said)({}, 0)[2]
     assert isinstance(found := read_server_answer(status, content), Busy)
-    assert found.patient is patient
+    assert (found.patient, found.why.count(words)) == (patient, 1)
     server.behave = lambda body, number: (status, {}, content) if number < 2 else None
     assert isinstance(answered(server), Rating)
     assert len(server.bodies) == 3
 
 
+def good(**fields: Any) -> bytes:
+    return json.dumps({"choices": [{"text": "4"}], **fields}).encode()
+
+
+def usage(prompt: Any, cached: Any) -> bytes:
+    details = {"cached_tokens": cached}
+    return good(usage={"prompt_tokens": prompt, "prompt_tokens_details": details})
+
+
 @pytest.mark.parametrize(
-    ("page", "words"),
+    ("content", "counts"),
     [
-        (b"<html><head><title>Sign in</title></head></html>", "Sign in"),
-        (b'data: {"choices": [{"delta": {"content": "4"}}]}\n\n', "data: {"),
-        (b"upstream is warming up", "upstream is warming up"),
-        (b"", "but empty"),
+        *((before + good(), (0, 0)) for before in (b"\xef\xbb\xbf", b"\n: wait\n\n", b"  \r\n")),
+        *((good(error=none), (0, 0)) for none in (None, "", {}, {"code": 0, "message": ""})),
+        *((good(usage=none), (0, 0)) for none in ([], 7, None)),
+        *((usage(count, count), (0, 0)) for count in (None, "many", -7, 10**400, 1 << 40)),
+        (usage(3, [1]), (3, 0)),
+        (usage(3, 1), (3, 1)),
     ],
 )
-def test_its_own_first_words_reach_the_user(page: bytes, words: str) -> None:
-    busy = read_server_answer(200, page)
-    assert isinstance(busy, Busy)
-    assert words in busy.why
-
-
-@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b"\n: processing\n\n", b"  \r\n"])
-def test_what_stands_before_an_answer_is_no_part_of_it(before: bytes) -> None:
-    answer = read_server_answer(200, before + b'{"choices": [{"text": "4"}]}')
+def test_a_good_answer_is_read_whatever_is_odd_beside_it(
+    content: bytes, counts: tuple[int, int]
+) -> None:
+    answer = read_server_answer(200, content)
     assert isinstance(answer, ServerAnswer)
     assert answer.text == "4"
-
-
-@pytest.mark.parametrize(
-    ("usage", "counts"),
-    [
-        *((usage, (0, 0)) for usage in ([], 7, None, {"prompt_tokens": "many"})),
-        ({"prompt_tokens": None, "completion_tokens": None}, (0, 0)),
-        *(({"prompt_tokens": count}, (0, 0)) for count in (-7, 10**400, 1 << 40)),
-        ({"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": [1]}}, (3, 0)),
-        ({"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 1}}, (3, 1)),
-    ],
-)
-def test_a_good_answer_with_odd_counts_is_good(usage: Any, counts: tuple[int, int]) -> None:
-    body = {"choices": [{"text": "4"}], "usage": usage}
-    answer = read_server_answer(200, json.dumps(body).encode())
-    assert isinstance(answer, ServerAnswer)
     assert (answer.prompt_tokens, answer.cached_tokens) == counts
-
-
-def test_an_error_that_is_none_spoils_no_answer() -> None:
-    for none in (None, "", {}, {"code": 0, "message": ""}):
-        content = json.dumps({"choices": [{"text": "4"}], "error": none}).encode()
-        assert isinstance(read_server_answer(200, content), ServerAnswer)
 
 
 def test_one_flagged_text_does_not_cost_the_others(server: Server) -> None:
