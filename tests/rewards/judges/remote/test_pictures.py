@@ -78,9 +78,10 @@ def test_the_bytes_are_those_that_every_engine_gets(server: Server, judge: Remot
     assert sent.tobytes() == shown_picture(turned).tobytes()
 
 
-def test_a_large_photo_is_scaled_and_sent_as_jpeg(server: Server, judge: RemoteJudge) -> None:
-    judge.rate([give(4, Image.effect_noise((3000, 2000), 80))])
-    (sent,) = sent_pictures(about_pictures(server)[-1])
+def test_a_large_photo_is_scaled_and_sent_as_jpeg() -> None:
+    photo = Image.effect_noise((3000, 2000), 80)
+    (chat,) = chat_form.ChatForm().encode_batch([give(4, photo)], 0).inputs
+    (sent,) = sent_pictures(chat.fields)
     assert sent.format == "JPEG"
     assert 0.99 * MAX_PIXELS < sent.width * sent.height <= MAX_PIXELS
 
@@ -114,8 +115,6 @@ def test_detail_is_sent_for_the_asking(server: Server, folder: str) -> None:
     ServerJudge(server.url, "m", folder, detail="high").rate([give(4, RED)])
     part = about_pictures(server)[-1]["messages"][0]["content"][0]
     assert part["image_url"]["detail"] == "high"
-    with pytest.raises(ValueError, match="detail"):
-        ChatJudge(server.url, "m", detail="sharp")
     assert len({ChatJudge(server.url, "m", detail=one).name for one in (None, "low", "high")}) == 3
 
 
