@@ -63,7 +63,7 @@ def again(cached: CachedJudge, **settings: Any) -> CachedJudge:
     return CachedJudge(Listening(**settings), cached.store.path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(TEXT | st.sampled_from(HOSTILE), max_size=8), st.randoms(use_true_random=False))
 def test_cached_is_uncached_and_permuted_in_is_permuted_out(
     tmp_path_factory: pytest.TempPathFactory, prompts: Any, random: Any
