@@ -276,21 +276,20 @@ def _no_answer(content: bytes) -> Busy:
 
 
 def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
-    """Returns the error in an answer. None for a success (2xx) whose body mentions no error."""
+    """Returns the error in an answer. None for a success (2xx) whose body mentions no error.
+
+    A 200 with {"error": {"message": "no credits", "code": 402}} gives Refused(402, "no credits"). A
+    503 gives a Busy.
+    """
     good = 200 <= status < 300
-    # The words of all objects in the body that may describe an error. If an error's body has no
-    # such words, the body is read as plain text.
-    body = _parsed_json(_json_part(content))
-    layers = list(_error_layers(body))
+    # All objects in the body that may describe an error.
+    layers = list(_error_layers(_parsed_json(_json_part(content))))
     text = _words_of(layers)
-    if not text and not good:
+    if not text and not good:  # the body of an error may also be plain text or a page
         text = HTML_TAG.sub(" ", content.decode(errors="replace"))
     words = safe_line(text, MAX_REFUSAL_CHARACTERS)
-    # The status. For a success it is the error code in the body, or 0 if the body has no error
-    # code.
-    codes: list[Any] = []
-    for layer in layers:
-        codes += [layer[key] for key in ERROR_CODE_FIELDS if key in layer]
+    # For a success the status is the error code in the body, or 0 if the body has no error code.
+    codes = _error_codes(layers)
     code = _first_error_status(codes) if good else status
     if not words and not code:
         return None
@@ -298,18 +297,30 @@ def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
     about = f"{codes} {words}"
     if QUOTA_WORDS.search(about):
         return Refused(402, words)
-    # Without a code the words decide whether the error passes.
-    passing_words = None
-    if not code:
-        passing_words = PASSING_WORDS.search(about)
-    if code in RETRIED_STATUSES or code == 409 or code >= 500 or passing_words:
-        # a patient Busy is asked again until the deadline, any other Busy only a few times
+    if code:
         patient = code in RETRIED_STATUSES
-        if passing_words:
-            patient = passing_words.lastgroup is None  # words of the group `fault` are not patient
-        why = f"it answers {code or status}: {words}".removesuffix(": ")
-        return Busy(safe_line(why), patient)
-    return Refused(code or status, words)
+        passes = patient or code == 409 or code >= 500
+    else:
+        # Without a code the words decide. Words of the group `fault` are not patient.
+        match = PASSING_WORDS.search(about)
+        patient = match is not None and match.lastgroup is None
+        passes = match is not None
+    if not passes:
+        return Refused(code or status, words)
+    why = f"it answers {code or status}: {words}".removesuffix(": ")
+    return Busy(safe_line(why), patient)
+
+
+def _error_codes(layers: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Returns the values of all fields that may hold an error code: [402] for {"code": 402,
+    "message": "no credits"}.
+
+    layers: the objects of a body that may describe an error.
+    """
+    codes: list[Any] = []
+    for layer in layers:
+        codes += [layer[key] for key in ERROR_CODE_FIELDS if key in layer]
+    return codes
 
 
 def _first_error_status(codes: Iterable[Any]) -> int:
@@ -336,24 +347,31 @@ def read_models(content: bytes) -> dict[str, Served]:
     for entry in entries:
         if isinstance(entry, str):
             entry = {"id": entry}
-        if not isinstance(entry, dict):
-            continue
-        name = _first_value(entry, ("id", "name", "model"), str)
-        if not name:
-            continue
-        # A value of a wrong type is treated as missing.
-        root = entry.get("root")
-        longest = entry.get("max_model_len")
-        has_length = isinstance(longest, int) and longest > 0
-        digest = entry.get("digest")
-        served = Served(
-            id=name,
-            root=safe_line(root) if isinstance(root, str) else None,
-            max_model_len=longest if has_length else None,
-            digest=safe_line(digest) if isinstance(digest, str) else "",
-        )
-        models.setdefault(name, served)  # of two entries with one name the first counts
+        served = _served_model(entry) if isinstance(entry, dict) else None
+        if served is not None:
+            models.setdefault(served.id, served)  # of two entries with one name the first counts
     return models
+
+
+def _served_model(entry: Mapping[str, Any]) -> Served | None:
+    """Returns an entry of a server's list as a Served, or None if the entry has no name.
+
+    {"id": "m", "max_model_len": "many"} gives Served("m"): a value of a wrong type is treated as
+    missing.
+    """
+    name = _first_value(entry, ("id", "name", "model"), str)
+    if not name:
+        return None
+    root = entry.get("root")
+    longest = entry.get("max_model_len")
+    has_length = isinstance(longest, int) and longest > 0
+    digest = entry.get("digest")
+    return Served(
+        id=name,
+        root=safe_line(root) if isinstance(root, str) else None,
+        max_model_len=longest if has_length else None,
+        digest=safe_line(digest) if isinstance(digest, str) else "",
+    )
 
 
 def _first_value(entry: Mapping[str, Any], keys: Sequence[str], kind: type[V]) -> V | None:
@@ -395,25 +413,40 @@ def _words_of(layers: Sequence[Mapping[str, Any]]) -> str:
     """Returns the descriptions of an error, joined by "; ". Each sentence occurs once. If a
     sentence does not name its field, the field's name is put before it: "temperature: not
     supported".
+
+    layers: the objects of a body that may describe an error.
     """
     sentences: dict[str, None] = {}  # a set that keeps the order
     for layer in layers:
-        # In pydantic's errors "loc" is a path whose last entry is the field: ["body",
-        # "temperature"].
-        place = layer.get("loc") or layer.get("param") or ""
-        if isinstance(place, list):
-            place = place[-1]
-        # `better_form` needs the field's name, to know what to change in the request.
-        field = str(place)
+        field = _field_at_fault(layer)
         for sentence in map(layer.get, ERROR_TEXT_FIELDS):
-            if not isinstance(sentence, str) or not sentence.strip():
+            if not _is_sentence(sentence):
                 continue
-            if isinstance(_parsed_json(sentence), dict | list):
-                continue  # its object is another layer
             if field not in sentence:
                 sentence = f"{field}: {sentence}"
             sentences[sentence] = None
     return "; ".join(sentences)
+
+
+def _field_at_fault(layer: Mapping[str, Any]) -> str:
+    """Returns the request's field that an error is about, or "" if the error names none.
+    `better_form` needs the name, to know what to change in the request.
+
+    {"loc": ["body", "n"], "msg": "odd"}, an error of pydantic, gives "n".
+    """
+    place = layer.get("loc") or layer.get("param") or ""
+    if isinstance(place, list):
+        place = place[-1]
+    return str(place)
+
+
+def _is_sentence(value: Any) -> bool:
+    """Returns whether a value is a text that describes an error. JSON in a text is no description,
+    because its object is among the layers, too.
+    """
+    if not isinstance(value, str) or not value.strip():
+        return False
+    return not isinstance(_parsed_json(value), dict | list)
 
 
 def _error_status(value: Any) -> int:

@@ -133,27 +133,35 @@ class Endpoint:
         """
         models = f"{self.url}{self._bases[0]}/models"
         try:
-            async with (
-                asyncio.timeout(CONNECT_TIMEOUT),
-                Client(self.server, _read_list, MAX_LIST_BYTES) as client,
-            ):
-                # The first list that is not empty counts.
-                for base in self._bases:
-                    entries = await client.get(f"{base}/models")
-                    if isinstance(entries, Busy):
-                        words = f"{models} does not answer: start the server ({entries.why})"
-                        return Failure(Status.ERROR, words)
-                    if isinstance(entries, Refused) and entries.status == 0:
-                        # Nothing was sent, because the server's certificate is not trusted.
-                        return Failure(Status.ERROR, f"{self.url}: {entries.words}")
-                    if isinstance(entries, Refused) or not entries:
-                        continue  # no list at this path, so the next path is tried
-                    return _entry_of(model, entries, models)
+            async with asyncio.timeout(CONNECT_TIMEOUT):
+                entries = await self._list_of_models(models)
         except TimeoutError:
             words = f"{models} does not answer within {CONNECT_TIMEOUT:g} s: start the server"
             return Failure(Status.ERROR, words)
-        # No path has a list.
-        return Served(model, self.url)
+        if isinstance(entries, Failure):
+            return entries
+        if not entries:  # the server has no list
+            return Served(model, self.url)
+        return _entry_of(model, entries, models)
+
+    async def _list_of_models(self, models: str) -> dict[str, Served] | Failure:
+        """Returns the first list of models that is not empty, by name, or {} if no path has a list.
+        Returns a Failure if the server is busy or untrusted.
+
+        models: the list's url, for the message.
+        """
+        async with Client(self.server, _read_list, MAX_LIST_BYTES) as client:
+            for base in self._bases:
+                entries = await client.get(f"{base}/models")
+                if isinstance(entries, Busy):
+                    words = f"{models} does not answer: start the server ({entries.why})"
+                    return Failure(Status.ERROR, words)
+                if isinstance(entries, dict) and entries:
+                    return entries
+                # Nothing was sent if the server's certificate is not trusted.
+                if isinstance(entries, Refused) and entries.status == 0:
+                    return Failure(Status.ERROR, f"{self.url}: {entries.words}")
+        return {}
 
     async def ask(
         self, path: str, requests: StreamedRequests, extras: RequestBody, seconds: float
@@ -288,16 +296,25 @@ class Endpoint:
             says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
             if words:
                 says += f": {words}"
-            is_silent = len(words.split()) <= MAX_SILENT_WORDS
-            if status == 401 or (status in ADVICE_BY_STATUS and is_silent):
-                says += f": {ADVICE_BY_STATUS[status].format(models=f'{where}/models')}"
-            failure = Failure(Status.ERROR, says)
+            failure = Failure(Status.ERROR, says + _advice(status, words, f"{where}/models"))
         # Every question would be refused if the certificate, the key or the quota is at fault. The
         # same holds for the path and the model, unless this server has answered before.
         never_answered = not self._accepted_fields
         if status in (0, 401, 402) or (status in ADVICE_BY_STATUS and never_answered):
             call.refusal = failure
         return failure
+
+
+def _advice(status: int, words: str, models: str) -> str:
+    """Returns what a user can do about a refused key or a missing model: ": put the key it wants
+    into SPANREWARD_API_KEY". Returns "" if the server's own words explain enough.
+
+    words: the server's words. models: the url of the server's list of models.
+    """
+    is_silent = len(words.split()) <= MAX_SILENT_WORDS
+    if status == 401 or (status in ADVICE_BY_STATUS and is_silent):
+        return f": {ADVICE_BY_STATUS[status].format(models=models)}"
+    return ""
 
 
 def failure_of_refusal(url: str, refused: Refused) -> Failure:

@@ -29,6 +29,7 @@ LENGTH_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 # Matches "Logprobs is not enabled", "log probabilities", and top_n_tokens, TGI's name for the
 # number of log-probabilities.
 ABOUT_LOGPROBS = re.compile(r"(?i)log[ _-]?prob|top_n_tokens")
+PARAMETER_WORD = re.compile(r"(?i)\bparameters?\b")
 NEW_LENGTH_FIELD = "max_completion_tokens"
 # Matches "Expected a value >= 16", "must be at least 16", "greater than or equal to 16", "minimum
 # of 16".
@@ -107,33 +108,53 @@ def better_form(
     # field is not left out.
     if ABOUT_LOGPROBS.search(refused.words):
         return _with_fewer_logprobs(form, request, refused)
-    # The field that the refusal names.
-    names = {*LENGTH_FIELDS, *request} - {*NEEDED_FIELDS}
-    alternatives = "|".join(map(re.escape, names))
-    match = re.search(rf"(?<!\w)(?:{alternatives})(?!\w)", refused.words)
-    name = match[0] if match else ""
     if refused.status not in (400, 404, 405, 422):
-        return None
-    # The refusal names a field: the length of the answer changes, and any other field is left out.
+        return None  # such a refusal is not about the form
+    name = _named_field(request, refused.words)
     if name in LENGTH_FIELDS:
         return _with_other_length(form, request, refused)
     if name:
-        if name in form.fields.values():
-            return None  # the field already has its other name
-        return replace(form, fields={**form.fields, name: None})
+        has_other_name = name in form.fields.values()
+        return None if has_other_name else _without_fields(form, [name])
     # The refusal names no field: all doubtful fields are left out.
     if refused.status in (400, 422) and doubtful:
-        left_out = dict.fromkeys(doubtful)
-        return replace(form, fields={**form.fields, **left_out})
-    if re.search(r"(?i)\bparameters?\b", refused.words):
+        return _without_fields(form, doubtful)
+    if PARAMETER_WORD.search(refused.words):
         return _with_fewer_logprobs(form, request, refused)
-    # A 404 that names the model means that the server has no such model. Any other 404 may mean
-    # that the path is wrong.
-    about_model = re.search(rf"\b{re.escape(request['model'])}\b", refused.words)
-    has_other_base = base != form.base
-    if refused.status in (404, 405) and has_other_base and not about_model:
-        return replace(form, base=base)
+    if refused.status in (404, 405):
+        return _with_other_base(form, request, refused, base)
     return None
+
+
+def _named_field(request: Mapping[str, Any], words: str) -> str:
+    """Returns the field of a request, or the name for the length of an answer, that a refusal names
+    first. Returns "" if the refusal names none.
+
+    "'temperature' is not supported" gives "temperature". words: the refusal's words.
+    """
+    names = [name for name in (*LENGTH_FIELDS, *request) if name not in NEEDED_FIELDS]
+    alternatives = "|".join(map(re.escape, names))
+    match = re.search(rf"(?<!\w)(?:{alternatives})(?!\w)", words)
+    return match[0] if match else ""
+
+
+def _without_fields(form: RequestForm, names: Collection[str]) -> RequestForm:
+    """Returns the form with these fields left out."""
+    left_out = dict.fromkeys(names)  # None leaves a field out
+    return replace(form, fields={**form.fields, **left_out})
+
+
+def _with_other_base(
+    form: RequestForm, request: Mapping[str, Any], refused: Refused, base: str
+) -> RequestForm | None:
+    """Returns the form with the other path `base` after a 404 or 405. The result is None if the
+    form has this path already, or if the refusal names the model: then the server has no such
+    model, and its path is right.
+    """
+    about_model = re.search(rf"\b{re.escape(request['model'])}\b", refused.words)
+    if base == form.base or about_model:
+        return None
+    return replace(form, base=base)
 
 
 def _with_fewer_logprobs(
