@@ -107,21 +107,11 @@ def question_keys(
     about: plain data that the keys shall also depend on, such as the name of a judge.
     """
     hashes = _SharedHashes()
+    keys: list[str] = []
     for question in questions:
         if question._key is None:
-            # Another order of these fields would change all keys, and existing caches would be
-            # lost.
-            content = [
-                _messages_content(question, hashes),
-                [hashes.of_picture(image) for image in question.images],
-                _probe_content(question.probe, hashes),
-                question.description,
-                question.top,
-                question.again,
-            ]
-            key = _sha256_digits(exact_json(content))[:32]
-            object.__setattr__(question, "_key", key)  # the class is frozen
-    keys = [str(question._key) for question in questions]
+            object.__setattr__(question, "_key", _own_key(question, hashes))  # the class is frozen
+        keys.append(str(question._key))
     if not about:
         return keys
     # `about` is hashed together with the question's own key. So the own key, which is kept in the
@@ -131,6 +121,23 @@ def question_keys(
     for key in keys:
         keys_about.append(_sha256_digits(shared + key.encode())[:32])
     return keys_about
+
+
+def _own_key(question: Question, hashes: "_SharedHashes") -> str:
+    """Returns a hash (32 hex digits) of all fields of a question.
+
+    hashes: the hashes of texts, pictures and graphs that several questions share. Another order of
+    the fields would change all keys, and existing caches would be lost.
+    """
+    content = [
+        _messages_content(question, hashes),
+        [hashes.of_picture(image) for image in question.images],
+        _probe_content(question.probe, hashes),
+        question.description,
+        question.top,
+        question.again,
+    ]
+    return _sha256_digits(exact_json(content))[:32]
 
 
 class _SharedHashes:
