@@ -59,7 +59,8 @@ def test_options_reach_the_class(spec: str, kind: type, options: dict[str, Any])
 
 @pytest.mark.parametrize(("spec", "option"), [(SERVER, "url"), ("transformers:m", "model")])
 def test_what_the_name_gives_is_no_option(spec: str, option: str) -> None:
-    with pytest.raises(ValueError, match=f"option of the judge {spec.partition(':')[0]}.*'{option}'"):
+    kind = spec.partition(":")[0]
+    with pytest.raises(ValueError, match=f"option of the judge {kind}.*'{option}'"):
         load_judge(spec, **{option: 1})
 
 

@@ -300,6 +300,7 @@ def test_a_question_that_is_refused_fails_alone(
     server: Any, judge: Any, status: int, words: str
 ) -> None:
     """A server that has answered refuses a text, as a filter does, and not the key or the model."""
+    judge.endpoint.concurrency = 1
     judge.start()
     server.behave = lambda body, number: status if "give 3" in text_of(body) else None
     answers = judge.rate([give(3), give(4), Question([{"role": "tool", "content": "x"}])])
