@@ -14,7 +14,7 @@ number of words ahead, or does not backtrack (`*+`).
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from spanreward.rewards.judges.judge import Rating, rating_of
@@ -182,10 +182,7 @@ def read_written_rating(text: str, scale: Sequence[str]) -> Rating | None:
         return None
     if isinstance(written.entry, float):
         return rating_of(written.entry, scale)
-    # The letter gets all of the probability.
-    probabilities = dict.fromkeys(scale, 0.0)
-    probabilities[written.entry] = 1.0
-    return Rating(probabilities)
+    return Rating({**dict.fromkeys(scale, 0.0), written.entry: 1.0})
 
 
 def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None:
@@ -198,27 +195,42 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
     read = reader.without_scale(blank_unshown(text))
     if reader.numbers and _FOREIGN_SCALE.search(read):
         return None
-    # JSON objects are read first. An object with a rating is then blanked, so that its rating is
-    # not found again in prose.
-    ratings = []
-    prose = list(read)
-    for start, end in _outermost_objects(read):
-        rating = reader.in_object(read, start, end)
+    # JSON objects are read first, and blanked, so that their ratings are not found again in prose.
+    ratings, prose = _ratings_in_objects(reader, read)
+    # Tags are removed before quotations: a text that is only a quotation inside tags must be read.
+    without_tags = _TAG_PATTERN.sub(_without_tag, prose)
+    prose = _without_quotations(without_tags)
+    ratings += reader.labelled(prose)
+    ratings += reader.by_verbs(prose)
+    ratings += reader.boxed(prose)
+    ratings += reader.alone(prose)
+    return _rating_that_counts(ratings)
+
+
+def _ratings_in_objects(reader: "_Reader", text: str) -> tuple[list[WrittenRating], str]:
+    """Returns the ratings in the JSON objects of a text, and the text with spaces in place of these
+    objects.
+
+    The text 'So {"score": 4}.' gives the rating 4 and "So             .".
+    """
+    ratings: list[WrittenRating] = []
+    prose = list(text)
+    for start, end in _outermost_objects(text):
+        rating = reader.in_object(text, start, end)
         if rating is not None:
             ratings.append(rating)
             prose[start:end] = " " * (end - start)
-    # Tags are removed before quotations: a text that is only a quotation inside tags must be read.
-    without_tags = _TAG_PATTERN.sub(_without_tag, "".join(prose))
-    read = _without_quotations(without_tags)
-    # The ratings in prose.
-    ratings += reader.labelled(read)
-    ratings += reader.by_verbs(read)
-    ratings += reader.boxed(read)
-    ratings += reader.alone(read)
+    return ratings, "".join(prose)
+
+
+def _rating_that_counts(ratings: Sequence[WrittenRating]) -> WrittenRating | None:
+    """Returns the last rating if all ratings of a text agree, or if the last rating ends the text.
+    Otherwise returns None.
+
+    The 4 counts in "Rating of the style: 3. ... Overall rating: 4".
+    """
     if not ratings:
         return None
-    # If the ratings disagree, a rating at the end of the text counts: "Rating of the style: 3. ...
-    # Overall rating: 4"
     last = max(ratings, key=lambda rating: rating.end)
     entries = {rating.entry for rating in ratings}
     if len(entries) == 1 or last.ends_text:
@@ -440,29 +452,31 @@ class _Reader:
         """
         values: set[float | str | None] = set()
         first_key = end  # the offset of the first key for a rating
-        value_end = end  # the offset after the last value
-        unit_end = end  # the offset after the last value's unit: after "stars" in "4 stars"
+        last = Entry(None, end, end)  # the last value
         for key in _KEY_PATTERN.finditer(text, start, end):
             if key["choice"] and self.numbers:
-                continue
+                continue  # on a scale of numbers the value of "answer" is a count
             if text.startswith("{", key.end()):
                 continue  # the value is an object, whose own keys come later
             first_key = min(first_key, key.start())
-            entry = self.entry_at(text, key.end())
-            value: float | str | None = None
-            value_end = key.end()
-            unit_end = key.end()
-            if entry is not None:
-                value_end = entry.end
-                unit_end = entry.rest
-                if _VALUE_END.match(text, unit_end):  # not `"score": 4 of 10`
-                    value = entry.value
-            values.add(value)
+            last = self._value_at(text, key.end())
+            values.add(last.value)
         if not values:
             return None
         agreed = values.pop() if len(values) == 1 else None
-        object_end = end if text[end - 1] == "}" else unit_end
-        return WrittenRating(agreed, first_key, value_end, _ends_text(text, object_end))
+        object_end = end if text[end - 1] == "}" else last.rest
+        return WrittenRating(agreed, first_key, last.end, _ends_text(text, object_end))
+
+    def _value_at(self, text: str, start: int) -> Entry:
+        """Returns the value of a key in a JSON object, which begins at an offset. Its `value` is
+        None for `4 of 10`, and for a text that is no number or letter.
+        """
+        entry = self.entry_at(text, start)
+        if entry is None:
+            return Entry(None, start, start)
+        if not _VALUE_END.match(text, entry.rest):
+            return replace(entry, value=None)
+        return entry
 
 
 def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
@@ -487,14 +501,11 @@ def _without_tag(tag: re.Match[str]) -> str:
     """Returns the replacement of a tag, as long as the tag: " rating:" for "<rating>", ";" for
     "</rating>", and spaces for any other tag.
     """
-    whole = tag[0]
-    slash = tag[1]
-    name = tag[2]
+    whole, slash, name = tag[0], tag[1], tag[2]
     if not name or not _LABEL_PATTERN.fullmatch(name):
         return _spaces_for_match(tag)
-    if slash:
-        return ";".ljust(len(whole))
-    return f" {name}:".ljust(len(whole))
+    replacement = ";" if slash else f" {name}:"
+    return replacement.ljust(len(whole))
 
 
 def _without_quotations(text: str) -> str:
