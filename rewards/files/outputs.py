@@ -81,9 +81,9 @@ def resumed_lines(
         _lock(file, output)
         if overwrite:
             file.truncate(0)  # before new settings are written
-        output_with_lines = output if output.stat().st_size else None
+        has_lines = output.stat().st_size > 0
         settings_file = output.with_name(f"{output.name}.settings.json")
-        settle_settings(settings_file, settings, output_with_lines)
+        settle_settings(settings_file, settings, output if has_lines else None)
         lines = Lines(output)
         # even with equal settings the lines may be of another command
         _check_keys(lines, keys, output)
@@ -129,11 +129,7 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
     path: the output if it already has lines, or None. Raises ValueError if `path` is given, and
     `beside` is missing or holds other settings. The version of this package is one of the settings.
     """
-    # The settings are converted to JSON and back, so that they can be compared with the settings in
-    # the file. A path becomes a text, for example.
-    with_version = {**settings, "spanreward": version("spanreward")}
-    settings_text = json.dumps(with_version, default=str)
-    new_settings = json.loads(settings_text)
+    new_settings = _settings_as_json(settings)
     if path is None:
         write_json(beside, new_settings)
         return
@@ -145,8 +141,8 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
             f"{path} exists and nothing says what made it (in {beside}): {OUTPUT_REMEDY}"
         )
     # The settings that differ: their earlier and their new values.
-    had = {}
-    new_values = {}
+    had: dict[str, Any] = {}
+    new_values: dict[str, Any] = {}
     for key in {**made_with, **new_settings}:
         if made_with.get(key) != new_settings.get(key):
             had[key] = made_with.get(key)
@@ -155,6 +151,15 @@ def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None
         raise ValueError(
             f"{path} was made with {had}, and you ask for {new_values}: {OUTPUT_REMEDY}"
         )
+
+
+def _settings_as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings, and the version of this package, as they are read from JSON: a path as
+    a text, a tuple as a list. So they can be compared with the settings in a file.
+    """
+    with_version = {**settings, "spanreward": version("spanreward")}
+    as_json: dict[str, Any] = json.loads(json.dumps(with_version, default=str))
+    return as_json
 
 
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:

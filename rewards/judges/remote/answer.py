@@ -152,25 +152,29 @@ class ServerAnswer(BaseModel):
         """The tokens and natural log-probabilities at the first position. null counts as minus
         infinity.
 
-        A chat has them in `listed`, as a list of objects. A completion has them in `likely`, as a
-        dict.
+        The tokens "4" and "5" with e^-0.1 and no probability give [("4", -0.1), ("5", -inf)].
         """
-        listed: list[tuple[str | None, float | None]] = []
-        for entry in self.listed or []:
-            listed.append((entry.token, entry.logprob))
-        # Some servers leave the token of the answer itself out of the list, so it is added here.
-        tokens = [token for token, _ in listed]
-        if listed and self.logprob is not None and self.token not in tokens:
-            listed.append((self.token, self.logprob))
-        pairs: Iterable[tuple[str | None, float | None]] = listed
-        if self.likely:
+        pairs: Iterable[tuple[str | None, float | None]] = self._listed_pairs()  # of a chat
+        if self.likely:  # of a completion
             pairs = self.likely.items()
-        first = []
+        first: list[tuple[str, float]] = []
         for token, logprob in pairs:
             if logprob is None:
                 logprob = -math.inf
             first.append((token or "", logprob))
         return first
+
+    def _listed_pairs(self) -> list[tuple[str | None, float | None]]:
+        """Returns the tokens and log-probabilities of `listed`. Some servers leave the chosen token
+        out of the list, so it is added here.
+        """
+        pairs: list[tuple[str | None, float | None]] = []
+        for entry in self.listed or []:
+            pairs.append((entry.token, entry.logprob))
+        tokens = [token for token, _ in pairs]
+        if pairs and self.logprob is not None and self.token not in tokens:
+            pairs.append((self.token, self.logprob))
+        return pairs
 
     @property
     def text(self) -> str | None:
@@ -181,11 +185,9 @@ class ServerAnswer(BaseModel):
             return self.content
         if not isinstance(self.content, list):
             return None
-        texts = []
+        texts: list[str] = []
         for part in self.content:
-            if not isinstance(part, dict):
-                continue
-            text = part.get("text")
+            text = part.get("text") if isinstance(part, dict) else None
             if isinstance(text, str):
                 texts.append(text)
         return "".join(texts) if texts else None
@@ -394,8 +396,10 @@ def _parsed_json(text: str | bytes) -> Any:
 def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]]:
     """Yields all objects in a JSON value that may describe an error, the innermost first.
 
-    JSON inside a string is parsed too, because some servers wrap an error in a string. depth: how
-    many levels of nesting are searched.
+    JSON inside a string is parsed too, because some servers wrap an error in a string. {"error":
+    {"message": "x"}} gives {"message": "x"} and then the whole object.
+
+    depth: how many levels of nesting are searched.
     """
     if isinstance(value, str):
         is_json = value.lstrip().startswith(("{", "["))

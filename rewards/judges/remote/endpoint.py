@@ -105,21 +105,13 @@ class Endpoint:
         read_timeout: float = 60.0,
     ) -> None:
         server = Server.checked(ENDPOINT_PATH.sub("", url), "the judge's url")
-        version = VERSION_PATH.search(server.url)
+        # A url without a path goes on with /v1, so /v1 is removed to make such urls equal.
         self.server = replace(server, url=server.url.removesuffix("/v1"))
         self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.read_timeout = read_timeout
-        # The possible paths between the url and an endpoint's path, the likeliest first.
-        self._bases: tuple[str, ...] = ("",)  # the url ends in another version: ".../v3"
-        if version is None:
-            path = httpx.URL(server.url).path.strip("/")
-            # After "http://host/proxy" the path may go on with "/v1", or directly with the
-            # endpoint.
-            self._bases = ("/v1", "") if path else ("/v1",)
-        elif version[0] == "/v1":
-            self._bases = ("/v1",)
+        self._bases = possible_bases(server.url)
         self._form = RequestForm(self._bases[0])
         # All fields of the requests that this server has answered.
         self._accepted_fields: frozenset[str] = frozenset()
@@ -226,8 +218,10 @@ class Endpoint:
             if self._better_form(call, body, form, answer) is None:
                 return answer
             async with call.learning:
-                if form is self._form:  # no other question has found a form meanwhile
+                # The first of the refused questions gets here and tries other forms.
+                if form is self._form:
                     return await self._try_other_forms(call, body, form, answer)
+            # Another question has found a form meanwhile, in which this request is sent again.
 
     async def _try_other_forms(
         self, call: Call, body: RequestBody, form: RequestForm, refused: Refused
@@ -303,6 +297,21 @@ class Endpoint:
         if status in (0, 401, 402) or (status in ADVICE_BY_STATUS and never_answered):
             call.refusal = failure
         return failure
+
+
+def possible_bases(url: str) -> tuple[str, ...]:
+    """Returns the possible paths between a server's url, without "/v1" at its end, and the path of
+    an endpoint. The likeliest path comes first.
+
+    "http://host" and "http://host/v1" give ("/v1",). "http://host/v3" gives ("",), because the url
+    has another version already. After "http://host/proxy" the path may go on with "/v1", or
+    directly with the endpoint: ("/v1", "").
+    """
+    version = VERSION_PATH.search(url)
+    if version is not None:
+        return ("/v1",) if version[0] == "/v1" else ("",)
+    path = httpx.URL(url).path.strip("/")
+    return ("/v1", "") if path else ("/v1",)
 
 
 def _advice(status: int, words: str, models: str) -> str:

@@ -190,17 +190,24 @@ class RemoteJudge(Judge):
         own reason.
         """
         if self._sees is None and isinstance(self._look_up(), Served):
-            answer = self._ask_trial(SEEING_TRIAL)
-            if isinstance(answer, ServerAnswer):
-                self._sees = True
-            elif answer.status is Status.TIMEOUT:
-                return True  # not known: the server may be busy
-            # The server refused the picture. If the server answers the same question without the
-            # picture, the model reads text only.
-            elif isinstance(self._ask_trial(TRIAL_QUESTION), ServerAnswer):
-                log.warning("the model %s reads text only: %s", self.model, answer.message)
-                self._sees = False
+            self._sees = self._try_picture()
         return self._sees is not False
+
+    def _try_picture(self) -> bool | None:
+        """Returns whether the server answers a question with a small picture. Returns None if that
+        is not known: the server may be busy, or may answer no question at all.
+        """
+        answer = self._ask_trial(SEEING_TRIAL)
+        if isinstance(answer, ServerAnswer):
+            return True
+        if answer.status is Status.TIMEOUT:
+            return None
+        # The server refused the picture. If the server answers the same question without the
+        # picture, the model reads text only.
+        if isinstance(self._ask_trial(TRIAL_QUESTION), ServerAnswer):
+            log.warning("the model %s reads text only: %s", self.model, answer.message)
+            return False
+        return None
 
     def _ask_trial(self, question: Question) -> AnswerOrFailure:
         """Sends a trial question as a chat, which `usage` does not count. The time limit is
@@ -261,17 +268,7 @@ class RemoteJudge(Judge):
         top: how many of the likeliest tokens a rating is read from, 0 for MAX_LOGPROBS. Raises
         ValueError for a scale that cannot be read from one token.
         """
-        for entry in scale:
-            # On a scale from 1 to 10 the token "1" may be the beginning of "10".
-            longer = []
-            for other in scale:
-                if other != entry and other.startswith(entry):
-                    longer.append(other)
-            if longer:
-                raise ValueError(
-                    f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: "
-                    "choose entries that do not, or ask with the model's tokenizer."
-                )
+        _check_beginnings(scale)
         return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
 
     def _word(self, token: str) -> str:
@@ -528,6 +525,19 @@ class RemoteJudge(Judge):
                 usage.prompt_tokens += answer.prompt_tokens
                 usage.generated_tokens += answer.generated_tokens
                 usage.cached_tokens += answer.cached_tokens
+
+
+def _check_beginnings(scale: Sequence[str]) -> None:
+    """Raises ValueError for a scale with an entry that begins like another entry. On a scale from 1
+    to 10 the token "1" may be the beginning of "10".
+    """
+    for entry in scale:
+        longer = [other for other in scale if other != entry and other.startswith(entry)]
+        if longer:
+            raise ValueError(
+                f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: "
+                "choose entries that do not, or ask with the model's tokenizer."
+            )
 
 
 def numbers_by_kind(kinds: Iterable[K]) -> dict[K, list[int]]:

@@ -156,7 +156,7 @@ def usage(prompt: Any, cached: Any) -> bytes:
     [
         *((before + good(), (0, 0)) for before in (b"\xef\xbb\xbf", b"\n: wait\n\n", b"  \r\n")),
         *((good(error=none), (0, 0)) for none in (None, "", {}, {"code": 0, "message": ""})),
-        *((good(usage=none), (0, 0)) for none in ([], 7, None)),
+        *((good(usage=none), (0, 0)) for none in ([None], 7, None)),
         *((usage(count, count), (0, 0)) for count in (None, "many", -7, 10**400, 1 << 40)),
         (usage(3, [1]), (3, 0)),
         (usage(3, 1), (3, 1)),
