@@ -77,6 +77,9 @@ class Earlier:
         scored line. Of several equal rows each gets a line of its own, as long as there are such
         lines.
 
+        For scored lines with the fingerprints "a", "b" and "a", the rows "a", "c", "a" and "a" give
+        0, -1, 2 and -1.
+
         marks: a number for the fingerprint of each row.
         """
         scored = np.flatnonzero(self._scored)
@@ -95,6 +98,9 @@ class Earlier:
 def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
     """Returns the earlier line of each row, by the row's number. Rows without an earlier line are
     missing in the result. Of several equal rows each gets a line of its own.
+
+    For lines with the fingerprints "a" and "b", the rows "b", "c" and "a" give {0: the second line,
+    2: the first line}.
 
     marks: the fingerprints of the rows, in order.
     """

@@ -158,6 +158,8 @@ def key_in(name: str) -> str:
 def safe_line(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str:
     """Returns a server's words in a form that is safe to print: one line of at most `longest`
     printable characters, with `***` in place of secrets.
+
+    "wrong key:\\nBearer abc" becomes "wrong key: Bearer ***".
     """
     text = message.decode(errors="replace") if isinstance(message, bytes) else message
     # Control characters, which could change the terminal, become spaces. The words become one line.

@@ -106,6 +106,8 @@ def as_judge(judge: Judge | str) -> Judge:
 def options_of(judge_class: type[Judge]) -> list[str]:
     """Returns the names of the arguments that a judge's class takes. If its `__init__` has
     `**settings`, the arguments of the base class are included.
+
+    For ServerJudge these are url, model and tokenizer, and all arguments of RemoteJudge.
     """
     parameters = inspect.signature(judge_class).parameters.values()
     names: list[str] = []

@@ -180,6 +180,9 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
     text is replaced by its hash, which is computed once for all of the questions. The result is a
     list: the fields of each message, of the last message without its content; then the hash; then
     the rest of the last message's content.
+
+    A user's message "TEXT: a kite. Is it red?" with a description that ends at 13 gives [[["role",
+    "user"]], the hash of "TEXT: a kite.", " Is it red?"].
     """
     shared_end = question.description[1]
     messages = question.messages

@@ -250,8 +250,12 @@ def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | 
             answer = ServerAnswer.model_validate_json(_json_part(content))
         if answer is not None and not (answer.error or answer.inner_error):
             return answer
-    # An error, or an answer whose field for an error describes none, or a body of another form.
-    return error_in_answer(status, content) or answer or _no_answer(content)
+    error = error_in_answer(status, content)
+    if error is not None:
+        return error
+    if answer is not None:  # its field for an error describes no error
+        return answer
+    return _no_answer(content)
 
 
 def _json_part(content: bytes) -> bytes:

@@ -63,7 +63,10 @@ def repeated_word(
 
 def places_by_entry(words: Sequence[str], scale: Sequence[str]) -> dict[str, list[int]]:
     """Returns for each entry of the scale the places of the tokens that spell the entry, with or
-    without a space before it.
+    without a space before it. A place is a token's index in `words`.
+
+    The words [" 1", "2", "1"] and the scale ("1", "2") give {"1": [0, 2], "2": [1]}. Several tokens
+    may spell one entry, and their probabilities are then added up.
 
     words: the text of each token.
     """
