@@ -122,34 +122,35 @@ def _check_keys(lines: Lines, keys: Mapping[str, Any], output: Path) -> None:
                 )
 
 
-def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
-    """Writes the settings of a new output to the file `beside`. For an output that already has
-    lines, checks instead that the settings in `beside` are the same.
+def settle_settings(settings_file: Path, settings: Mapping[str, Any], output: Path | None) -> None:
+    """Writes the settings of a new output to `settings_file`. For an output that already has lines,
+    checks instead that the settings in `settings_file` are the same.
 
-    path: the output if it already has lines, or None. Raises ValueError if `path` is given, and
-    `beside` is missing or holds other settings. The version of this package is one of the settings.
+    output: the output if it already has lines, or None. Raises ValueError if `output` is given, and
+    `settings_file` is missing or has other settings. The version of this package is one of the
+    settings.
     """
     new_settings = _settings_as_json(settings)
-    if path is None:
-        write_json(beside, new_settings)
+    if output is None:
+        write_json(settings_file, new_settings)
         return
-    made_with: dict[str, Any] = {}
-    if beside.is_file():
-        made_with = object_in(beside.read_bytes())
-    if not made_with:
+    old_settings: dict[str, Any] = {}
+    if settings_file.is_file():
+        old_settings = object_in(settings_file.read_bytes())
+    if not old_settings:
         raise ValueError(
-            f"{path} exists and nothing says what made it (in {beside}): {OUTPUT_REMEDY}"
+            f"{output} exists and nothing says what made it (in {settings_file}): {OUTPUT_REMEDY}"
         )
-    # The settings that differ: their earlier and their new values.
-    had: dict[str, Any] = {}
+    # The settings that differ, with their old and their new values.
+    old_values: dict[str, Any] = {}
     new_values: dict[str, Any] = {}
-    for key in {**made_with, **new_settings}:
-        if made_with.get(key) != new_settings.get(key):
-            had[key] = made_with.get(key)
+    for key in {**old_settings, **new_settings}:
+        if old_settings.get(key) != new_settings.get(key):
+            old_values[key] = old_settings.get(key)
             new_values[key] = new_settings.get(key)
-    if had:
+    if old_values:
         raise ValueError(
-            f"{path} was made with {had}, and you ask for {new_values}: {OUTPUT_REMEDY}"
+            f"{output} was made with {old_values}, and you ask for {new_values}: {OUTPUT_REMEDY}"
         )
 
 

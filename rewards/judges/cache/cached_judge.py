@@ -6,10 +6,10 @@
         judge.rate(questions)  # the inner judge wakes at the first question without an answer
     judge.hits, judge.misses
 
-The key of an answer is a hash of four things: READING_VERSION; the inner judge's name, which stands
-for its weights, chat template and settings; the scale or max_tokens; and every field of the
-question. Failures are not kept. If the file cannot be used, the inner judge answers all questions
-(`Store`).
+The key of an answer is a hash of four things: READING_VERSION; the inner judge's name, which
+depends on its weights, chat template and settings; the scale or max_tokens; and every field of the
+question. Failures are not written to the file. If the file cannot be used, the inner judge answers
+all questions (`Store`).
 """
 
 import json

@@ -76,7 +76,7 @@ class Call:
         extras: fields of each request that some servers do not know.
         refusal: the error with which the server refuses every question, once such an error is
             known.
-        learning: a lock, held by the question that tries other forms of the request.
+        learning: a lock, so that only one question at a time tries other forms of the request.
     """
 
     path: str
@@ -320,8 +320,8 @@ def _advice(status: int, words: str, models: str) -> str:
 
     words: the server's words. models: the url of the server's list of models.
     """
-    is_silent = len(words.split()) <= MAX_SILENT_WORDS
-    if status == 401 or (status in ADVICE_BY_STATUS and is_silent):
+    explains_little = len(words.split()) <= MAX_SILENT_WORDS
+    if status == 401 or (status in ADVICE_BY_STATUS and explains_little):
         return f": {ADVICE_BY_STATUS[status].format(models=models)}"
     return ""
 

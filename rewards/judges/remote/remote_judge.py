@@ -324,30 +324,30 @@ class RemoteJudge(Judge):
             else:
                 ratings.append(self._rating(answer, scale, top, cut))
         # Questions whose answers have no log-probabilities are asked again, for a rating in words.
-        silent = numbers_without_logprobs(answers)
-        if may_write and silent:
-            self._note_silence(answers, len(silent))
-            unrated = [questions[number] for number in silent]
+        missing = numbers_without_logprobs(answers)
+        if may_write and missing:
+            self._note_missing_logprobs(answers, len(missing))
+            unrated = [questions[number] for number in missing]
             written = self._rate_in_writing(path, unrated, scale)
-            for number, rating in zip(silent, written, strict=True):
+            for number, rating in zip(missing, written, strict=True):
                 ratings[number] = rating
         return ratings
 
-    def _note_silence(self, answers: Sequence[AnswerOrFailure], silent: int) -> None:
+    def _note_missing_logprobs(self, answers: Sequence[AnswerOrFailure], missing: int) -> None:
         """Logs that answers had no log-probabilities. If no answer had any, the next calls ask for
         a rating in words at once.
 
-        silent: how many of the answers had no log-probabilities.
+        missing: how many of the answers had no log-probabilities.
         """
         answered = sum(isinstance(answer, ServerAnswer) for answer in answers)
-        if silent == answered:
+        if missing == answered:
             self._gives_logprobs = False
         log.warning(
             "%s gives no log-probabilities for %s: %d ratings are read from one written answer "
             "each, which is one sample and no distribution (samples=N asks for N)",
             self.endpoint.url,
             self.model,
-            silent,
+            missing,
         )
 
     def _rating(
