@@ -290,7 +290,9 @@ class Endpoint:
             says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
             if words:
                 says += f": {words}"
-            failure = Failure(Status.ERROR, says + _advice(status, words, f"{where}/models"))
+            failure = Failure(
+                Status.ERROR, says + _advice_to_user(status, words, f"{where}/models")
+            )
         # Every question would be refused if the certificate, the key or the quota is at fault. The
         # same holds for the path and the model, unless this server has answered before.
         never_answered = not self._accepted_fields
@@ -314,7 +316,7 @@ def possible_bases(url: str) -> tuple[str, ...]:
     return ("/v1", "") if path else ("/v1",)
 
 
-def _advice(status: int, words: str, models: str) -> str:
+def _advice_to_user(status: int, words: str, models: str) -> str:
     """Returns what a user can do about a refused key or a missing model: ": put the key it wants
     into SPANREWARD_API_KEY". Returns "" if the server's own words explain enough.
 
