@@ -427,12 +427,12 @@ def _words_of(layers: Sequence[Mapping[str, Any]]) -> str:
     sentences: dict[str, None] = {}  # a set that keeps the order
     for layer in layers:
         field = _field_at_fault(layer)
-        for sentence in map(layer.get, ERROR_TEXT_FIELDS):
-            if not _is_sentence(sentence):
-                continue
-            if field not in sentence:
+        for value in map(layer.get, ERROR_TEXT_FIELDS):
+            sentence = _sentence_in(value)
+            if sentence and field not in sentence:
                 sentence = f"{field}: {sentence}"
-            sentences[sentence] = None
+            if sentence:
+                sentences[sentence] = None
     return "; ".join(sentences)
 
 
@@ -448,13 +448,14 @@ def _field_at_fault(layer: Mapping[str, Any]) -> str:
     return str(place)
 
 
-def _is_sentence(value: Any) -> bool:
-    """Returns whether a value is a text that describes an error. JSON in a text is no description,
-    because its object is among the layers, too.
+def _sentence_in(value: Any) -> str:
+    """Returns a value that is a text about an error, and "" for any other value. JSON in a text
+    gives "" too, because its object is among the layers.
     """
     if not isinstance(value, str) or not value.strip():
-        return False
-    return not isinstance(_parsed_json(value), dict | list)
+        return ""
+    is_json = isinstance(_parsed_json(value), dict | list)
+    return "" if is_json else value
 
 
 def _error_status(value: Any) -> int:
