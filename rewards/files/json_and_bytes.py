@@ -31,6 +31,7 @@ class JsonAndBytes:
         self._behind = bytearray()
         try:
             text = self._encoder.encode(value).encode("utf-8", "surrogatepass")
+            # The number of bytes of the JSON, the JSON, and the bytes that the encoder found.
             content = len(text).to_bytes(LENGTH_BYTES, "big") + text + self._behind
             is_exact = self.unpacked(content) == value
         except (TypeError, ValueError, RecursionError):

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from spanreward.rewards.judges.judge import Rating, rating_of
+from spanreward.rewards.judges.rating_context import is_asserted, is_denied, sentence_before
 from spanreward.rewards.text.shown import blank_unshown
 
-LOOK_BACK = 200  # characters before a rating that are searched for its sentence
 LONGEST_LINE = 100  # characters of a line that may be only a rating
 
 # `++`, `*+` and `{1,9}+` are possessive: they match as much as possible and never backtrack. A
@@ -95,31 +95,6 @@ _ORNAMENTS = re.compile(_ORNAMENT_PATTERN)
 # The number of an entry in a list: "3." or "3)".
 _LIST_MARK = re.compile(r"\W*+(\d{1,3})[.)]\W*+")
 
-# The only words that may be directly before a label. With another word the label rates something
-# else: "confidence score".
-_BEFORE_LABEL = re.compile(
-    r"""so|thus|hence|therefore|then|and|but|as|is|with|at|of|for|give|gave|assign|deserves?|merits?
-    |the|my|this|a|an|our|its|would|be|i|final|overall|total|numerical|numeric|integer|fair
-    |high|low|good|perfect|solid|strong|moderate|better|best|right|correct|or|rather""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]++)[ _-]{1,3}\Z")
-_SENTENCE_END = re.compile(r"[.!?;\n]|\b(?:so|therefore|thus|hence)\b", re.IGNORECASE)
-_CLAUSE_END = re.compile(r"[,:()*|#]|\bbut\b", re.IGNORECASE)
-# Words in the clause of a rating that deny the rating, or that attribute it to somebody else.
-_DENYING_WORDS = re.compile(
-    r"""\b(?:not|cannot|\w{1,9}n['\u2019]t|never|no|neither|nor|without|unable|refuse\w*
-    |declin\w*|instead|previous\w*|(?<!['\u2019]d\ )says?|said|shows?|reads?|claims?|states?
-    |writes?|wrote|asks?|asked)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# Words in the clause of a rating without a sign that leave the choice open: "3 or 4".
-_OPEN_CHOICE = re.compile(r"\b(?:or|either|maybe|perhaps)\b", re.IGNORECASE)
-# Words in the sentence of a rating that make the rating conditional, or that refuse to rate.
-_CONDITION_WORDS = re.compile(
-    r"\b(?:if|unless|whether|(?:I|we)\b.{0,15}?(?:\bnot\b|n['\u2019]t\b|cannot|unable|refuse|declin))",
-    re.IGNORECASE | re.DOTALL,
-)
 _FIRST_PERSON = re.compile(r"\b(?:I|[Ww]e)\b")
 # Words with which a sentence may continue after its rating. Before any other word a number is a
 # count ("3 people"), or the sentence is about the number itself ("a rating of 5 requires").
@@ -335,15 +310,21 @@ class _Reader:
         # True: "4, because", "4 (of 5)", "4 - a fair caption"
         if re.search(r"[.!;:,(]|\s[-\u2013\u2014]|[-\u2013\u2014]\s", gap):
             return True
-        # False: "3 people", "3 or 4"
-        word = _ONE_WORD.match(text, following)
+        return self._sentence_goes_on(text, following)
+
+    def _sentence_goes_on(self, text: str, start: int) -> bool:
+        """Returns whether the word at an offset continues a sentence after its rating.
+
+        True for the "because" of "4 because", and for the "and" of "4 and it is fair". False for
+        the words after the number in "3 people", "3 or 4", "4 and 5", "4 to 5" and "4 and a half".
+        """
+        word = _ONE_WORD.match(text, start)
         if word is None or not _GOES_ON.fullmatch(word[0]):
             return False
         if word[0].lower() not in ("and", "to"):
             return True
-        # True for "4 and it is fair". False for "4 and 5", "4 to 5" and "4 and a half".
         behind = word.end() + 1
-        if self.entry.match(text, behind):
+        if self.entry.match(text, behind):  # "and 5"
             return False
         return not text.startswith("a half", behind)
 
@@ -382,7 +363,7 @@ class _Reader:
                 continue
             start = label.start()
             rating = self.rating_at(text, start, link.end())
-            if rating and _is_asserted(text, start, has_sign):
+            if rating and is_asserted(text, start, has_sign):
                 yield rating
 
     def by_verbs(self, text: str) -> Iterator[WrittenRating]:
@@ -390,22 +371,24 @@ class _Reader:
         for verb in self.verb.finditer(text):
             start = verb.start()
             rating = self.rating_at(text, start, verb.end())
-            sentence = _sentence_before(text, start)
+            sentence = sentence_before(text, start)
             # "They give it a 4" is not this judge's rating. "Give it a 4" is, because no word is
             # before it.
             begins_sentence = _ONE_WORD.search(sentence) is None
             is_own = begins_sentence or _FIRST_PERSON.search(sentence) is not None
             if verb["first_person"] and not is_own:
                 continue
-            if rating and not _is_denied(sentence):
+            if rating and not is_denied(sentence):
                 yield rating
 
     def boxed(self, text: str) -> Iterator[WrittenRating]:
         r"""Yields the ratings in boxes: [[4]] and \boxed{4}."""
         for box in _BOX_START.finditer(text):
             entry = self.entry_at(text, box.end())
-            box_end = _BOX_END.match(text, entry.rest) if entry else None
-            if entry and box_end and self.may_be_rating(text, box_end.end()):
+            if entry is None:
+                continue  # no number or letter is in the box
+            box_end = _BOX_END.match(text, entry.rest)
+            if box_end and self.may_be_rating(text, box_end.end()):
                 ends_text = _ends_text(text, entry.rest)
                 yield WrittenRating(entry.value, box.start(), entry.end, ends_text)
 
@@ -542,43 +525,6 @@ def _outermost_objects(text: str) -> Iterator[tuple[int, int]]:
                 yield start, brace.end()
     if depth:
         yield start, len(text)
-
-
-def _sentence_before(text: str, start: int) -> str:
-    """Returns the text between the end of the previous sentence and an offset: "I would give it"
-    for the offset of "a 4" in "It is fair. I would give it a 4".
-    """
-    before = text[max(start - LOOK_BACK, 0) : start]
-    return _SENTENCE_END.split(before)[-1]
-
-
-def _is_denied(sentence: str) -> bool:
-    """Returns whether a rating is denied, quoted, or conditional. sentence: the sentence's text
-    before the rating, such as "I would not give it".
-    """
-    clause = _CLAUSE_END.split(sentence)[-1]
-    if _DENYING_WORDS.search(clause) or _OPEN_CHOICE.search(clause):
-        return True
-    return _CONDITION_WORDS.search(sentence) is not None
-
-
-def _is_asserted(text: str, label: int, has_sign: bool) -> bool:
-    """Returns whether a noun announces the rating of this text, and not a denied, quoted or other
-    rating.
-
-    label: the offset of the noun. has_sign: whether a sign follows the noun ("rating=3"). With a
-    sign only the last two words before the noun can deny the rating.
-    """
-    before = text[max(label - 30, 0) : label]
-    word_before = _LAST_WORD.search(before)
-    if word_before and not _BEFORE_LABEL.fullmatch(word_before[1]):
-        return False
-    sentence = _sentence_before(text, label)
-    if has_sign:
-        clause = _CLAUSE_END.split(sentence)[-1]
-        last_words = " ".join(clause.split()[-2:])
-        return not _DENYING_WORDS.search(last_words)
-    return not _is_denied(sentence)
 
 
 def _is_list_mark(text: str, start: int) -> bool:
