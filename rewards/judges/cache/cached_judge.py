@@ -194,7 +194,11 @@ def _unanswered_questions(
 
 
 def _as_json(answer: Rating | str) -> bytes:
-    """Returns an answer as JSON: a text as a string, a Rating as an object with three fields."""
+    """Returns an answer as JSON: a text as a string, a Rating as an object with its fields.
+
+    Rating({"1": 0.2, "2": 0.8}) gives {"probabilities": {"1": 0.2, "2": 0.8}, "mass": 1.0, "cut":
+    0}.
+    """
     if isinstance(answer, str):
         return exact_json(answer)
     fields: dict[str, Any] = {
@@ -202,7 +206,8 @@ def _as_json(answer: Rating | str) -> bytes:
         "mass": answer.mass,
         "cut": answer.cut,
     }
-    # most ratings are no samples, and keep the form that files of older versions have
+    # Most ratings were not read from samples. Without this field they have the same form as in
+    # files of older versions.
     if answer.samples:
         fields["samples"] = answer.samples
     return exact_json(fields)

@@ -282,19 +282,19 @@ class Endpoint:
         If the server would refuse every question for this reason, the Failure is kept in `call`, so
         that no further question is sent.
         """
-        where = f"{self.url}{self._form.base}"
         status = refused.status
-        words = refused.words[:SHOWN_SERVER_CHARACTERS]
         failure = failure_of_refusal(self.url, refused)
         if status in (*ADVICE_BY_STATUS, 402):
-            says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
+            words = refused.words[:SHOWN_SERVER_CHARACTERS]
+            models = f"{self.url}{self._form.base}/models"
+            endpoint = f"{self.url}{self._form.base}/{call.path}"
+            message = f"{endpoint} does not answer for the model {body['model']!r} ({status})"
             if words:
-                says += f": {words}"
-            failure = Failure(
-                Status.ERROR, says + _advice_to_user(status, words, f"{where}/models")
-            )
-        # Every question would be refused if the certificate, the key or the quota is at fault. The
-        # same holds for the path and the model, unless this server has answered before.
+                message += f": {words}"
+            message += _advice_to_user(status, words, models)
+            failure = Failure(Status.ERROR, message)
+        # Every question would be refused if the certificate, the key or the quota is at fault. If
+        # the server has answered no request yet, the path or the model may be at fault, too.
         never_answered = not self._accepted_fields
         if status in (0, 401, 402) or (status in ADVICE_BY_STATUS and never_answered):
             call.refusal = failure
