@@ -148,20 +148,26 @@ def read_written_rating(text: str, scale: Sequence[str]) -> Rating | None:
     """Returns the rating that the text gives on a scale of numbers or of letters, or None if the
     text gives no rating.
 
-    A number between two entries becomes a distribution over both entries. A number outside the
-    scale is no rating, and a number with another denominator than the scale's highest number
-    ("8/10") is no rating. Reasoning in tags is not read.
+    "Rating: 4" gives the mean 4, and "The answer is B." gives all of the probability to "B". "1
+    picture is missing." gives None. A number between two entries becomes a distribution over both
+    entries. A number outside the scale is no rating, and a number with another denominator than the
+    scale's highest number ("8/10") is no rating. Reasoning in tags is not read.
     """
     written = find_written_rating(text, scale)
     if written is None or written.entry is None:
         return None
     if isinstance(written.entry, float):
         return rating_of(written.entry, scale)
-    return Rating({**dict.fromkeys(scale, 0.0), written.entry: 1.0})
+    # The letter gets all of the probability.
+    probabilities = dict.fromkeys(scale, 0.0)
+    probabilities[written.entry] = 1.0
+    return Rating(probabilities)
 
 
 def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None:
     """Returns the rating that counts, with its place in the text, or None if no rating counts.
+
+    For "It is fair. Rating: 4" the entry is 4, and the place is that of "Rating: 4".
 
     Parts that must not be read are replaced by spaces and not cut out. So all offsets are offsets
     into `text`.
@@ -484,7 +490,9 @@ def _without_tag(tag: re.Match[str]) -> str:
     """Returns the replacement of a tag, as long as the tag: " rating:" for "<rating>", ";" for
     "</rating>", and spaces for any other tag.
     """
-    whole, slash, name = tag[0], tag[1], tag[2]
+    whole = tag[0]
+    slash = tag[1]
+    name = tag[2]
     if not name or not _LABEL_PATTERN.fullmatch(name):
         return _spaces_for_match(tag)
     replacement = ";" if slash else f" {name}:"

@@ -46,8 +46,8 @@ def repeated_word(
     """Returns a word with an entry of the scale that is listed twice with equal probability, or ""
     if there is no such word.
 
-    A server may list one token twice. Two different tokens with the same text would hardly have
-    exactly the same probability.
+    For [("4", -0.7), ("4", -0.7)] the word is "4": the server has listed one token twice. Two
+    different tokens with the same text would hardly have exactly the same probability.
 
     first: the tokens with their log-probabilities. words: the text of each token.
     """

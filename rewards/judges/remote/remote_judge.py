@@ -412,7 +412,7 @@ class RemoteJudge(Judge):
             repeated += [question] * times
         texts, cuts = self._write_texts(path, repeated, WRITTEN_TOKENS, temperature)
         ratings: list[Rating | Failure] = []
-        for start in range(0, len(repeated), times):
+        for start in range(0, len(repeated), times):  # where a question's answers begin
             of_question = texts[start : start + times]
             ratings.append(pooled_rating(of_question, scale, cuts[start]))
         for rating in ratings:
