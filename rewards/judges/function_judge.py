@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files.http_client import safe_line
 from spanreward.rewards.judges.judge import (
     LARGEST_MASS,
     Failure,
@@ -69,7 +70,8 @@ class FunctionJudge(Judge):
                 return answer
             return read(answer)
         except Exception as error:  # the function is not ours and may raise anything
-            return Failure(Status.ERROR, f"{self.name}: {type(error).__name__}: {error}")
+            why = safe_line(f"{self.name}: {type(error).__name__}: {error}")
+            return Failure(Status.ERROR, why)
 
     def _rating(self, answer: Any, scale: Sequence[str]) -> Rating | Failure:
         """Returns the rating in an answer, or a Failure (UNPARSED) that quotes the answer."""

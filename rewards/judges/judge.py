@@ -479,7 +479,7 @@ def answers_or_failures(count: int, ask: Callable[[], Sequence[T | Failure]]) ->
         return check_ratings([answer for _, answer in numbered])
     except Exception as error:  # a judge of a user's own may raise anything
         log.exception("one judge of several raised")
-        return [Failure(Status.ERROR, f"{type(error).__name__}: {error}")] * count
+        return [_failure_of_error(error)] * count
 
 
 class OuterJudge(Judge):
