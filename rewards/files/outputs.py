@@ -167,7 +167,8 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
     """Raises ValueError if the file of --json already holds something other than earlier numbers of
     the same command and settings.
 
-    like: the keys and values that such numbers have; None as a value allows any value.
+    like: the keys and values that the content of such a file has. A value None means that the key
+    may have any value: {"metric": "posh", "scores": None} allows {"metric": "posh", "scores": [1]}.
     """
     if overwrite or path is None or not path.is_file():
         return
@@ -175,7 +176,8 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
         return  # an empty file may be overwritten
     content = object_in(path.read_bytes())
     for key, value in like.items():
-        is_alike = key in content and value in (None, content[key])
+        any_value_is_right = value is None
+        is_alike = key in content and (any_value_is_right or content[key] == value)
         if not is_alike:
             raise ValueError(
                 f"{path} exists, and holds no {key!r} as this command's numbers do: choose another "

@@ -277,14 +277,14 @@ def _unknown_judge(spec: str) -> ValueError:
             f"{unknown_name_message('judge', kind, JUDGE_KINDS, without_secret(spec))} A judge is "
             f"{FORMS_OF_A_NAME}."
         )
-    # "openai:gpt-4o" and "gpt-4o" name a model, and "https://host" names a server
-    url = "URL"
-    model = rest or spec
-    if without_secret(spec) != spec:
-        model = "MODEL"
-    elif rest.startswith("//"):
-        url = spec
-        model = "MODEL"
+    # The message shows how to ask the model or the server that the name gives.
+    may_have_secret = without_secret(spec) != spec
+    if may_have_secret:  # no part of the name is shown
+        url, model = "URL", "MODEL"
+    elif rest.startswith("//"):  # "https://host" is the url of a server
+        url, model = spec, "MODEL"
+    else:  # "openai:gpt-4o" and "gpt-4o" give the model gpt-4o
+        url, model = "URL", rest or spec
     how = (
         f"chat:{url}#{model} or server:{url}#{model} behind an API, vllm:{model} or "
         f"transformers:{model} here"

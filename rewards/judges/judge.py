@@ -311,10 +311,10 @@ def _answers_to_distinct(
     for key, question in zip(keys_left, _with_seen_pictures(questions_left), strict=True):
         if isinstance(question, Failure):
             by_key[key] = question
-        elif judge._takes_shared:
+        elif judge._takes_shared:  # the judge can read messages that are a SharedPrompt
             askable[key] = question
         else:
-            askable[key] = _with_a_list(question)
+            askable[key] = _with_list_of_messages(question)
     if askable:
         answers = _answers_or_halves(list(askable.values()), ask)
         by_key |= zip(askable, answers, strict=True)
@@ -335,8 +335,8 @@ def _unseen_pictures(judge: Judge, questions: Mapping[str, Question]) -> dict[st
     return dict.fromkeys(pictured, unseen)
 
 
-def _with_a_list(question: Question) -> Question:
-    """Returns the question with its messages as a list, in place of a SharedPrompt."""
+def _with_list_of_messages(question: Question) -> Question:
+    """Returns the question with its messages as a list: a SharedPrompt becomes a list."""
     if isinstance(question.messages, list):
         return question
     return replace(question, messages=list(question.messages))

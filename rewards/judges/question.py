@@ -176,13 +176,16 @@ class _SharedHashes:
 def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
     """Returns the messages of a question as plain data, for the question's key.
 
-    Many questions share the text of the last message up to the end of the description. This shared
-    text is replaced by its hash, which is computed once for all of the questions. The result is a
-    list: the fields of each message, of the last message without its content; then the hash; then
-    the rest of the last message's content.
+    A system's message "Be brief." and a user's message "TEXT: a kite. Is it red?", with a
+    description that ends at 13, give a list of four entries:
 
-    A user's message "TEXT: a kite. Is it red?" with a description that ends at 13 gives [[["role",
-    "user"]], the hash of "TEXT: a kite.", " Is it red?"].
+        [("content", "Be brief."), ("role", "system")]    # each earlier message
+        [("role", "user")]                                # the last message without its content
+        the hash of "TEXT: a kite."                       # its content up to the description's end
+        " Is it red?"                                     # the rest of its content
+
+    Many questions share the text up to the end of the description, so its hash is computed once for
+    all of them.
     """
     shared_end = question.description[1]
     messages = question.messages

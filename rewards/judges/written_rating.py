@@ -63,9 +63,9 @@ _LINK_PATTERN = rf"""
             (?:\s++(?:{_FILLING_WORDS})\b){{0,3}}:?)?
     {_MARKUP_PATTERN}(?:(?:{_CHOSEN_NOUNS})\s++)?{_MARKUP_PATTERN}"""
 # The words before a number: "give it a", "score the second caption as", "deserves a solid", "that's
-# a".
+# a". The group `persons_verb` has a verb for what a person does, such as "give".
 _VERB_PATTERN = rf"""(?<!\w)(?:
-    (?P<first_person>rate|rated|grade|graded|score|scored|give|gave|assign|assigned|award)
+    (?P<persons_verb>rate|rated|grade|graded|score|scored|give|gave|assign|assigned|award)
         (?:\s++(?:it|this|that|them
             |(?:the|this|that|its)(?:\s++(?!(?:not|only|with|from|than|because)\b)[^\W\d]++){{1,5}}
         ))?
@@ -73,7 +73,7 @@ _VERB_PATTERN = rf"""(?<!\w)(?:
     |(?:deserves|merits|earns)\s++an?\b
     |(?:it|this|that)(?:\s++(?:is|would\ be)|['\u2019]s)\s++an?\b
     )(?:\s++(?:solid|strong|high|low|good|perfect|full|clear|generous)\b)?{_MARKUP_PATTERN}"""
-_CHOICE_VERB = rf"""(?<!\w)(?P<first_person>choose|prefer|pick|select|vote\ for|go\ with)
+_CHOICE_VERB = rf"""(?<!\w)(?P<persons_verb>choose|prefer|pick|select|vote\ for|go\ with)
     (?:\s++the)?(?:\s++(?:{_CHOSEN_NOUNS}))?{_MARKUP_PATTERN}"""
 # "[[4]]", which MT-Bench's prompts ask for; "\boxed{4}" and "\boxed{\text{4}}", which models for
 # mathematics write.
@@ -360,12 +360,17 @@ class _Reader:
             link = self.link.match(text, label.end())
             if link is None:
                 continue
-            # The noun "rating" needs neither a sign nor a verb before its number. "answer" needs a
-            # sign or a verb, and "overall" needs a sign.
             has_sign = link["sign"] is not None
             has_verb = link["verb"] is not None
-            linked = has_sign or (has_verb and not label["signed"])
-            if not linked and not label["noun"]:
+            if label["noun"]:
+                is_linked = True  # "rating 4"
+            elif label["choice"]:
+                is_linked = (
+                    has_sign or has_verb
+                )  # "answer: B" and "the answer is B", not "answer B"
+            else:  # the group `signed`
+                is_linked = has_sign  # "overall: 4", not "overall is 4"
+            if not is_linked:
                 continue
             start = label.start()
             rating = self.rating_at(text, start, link.end())
@@ -377,14 +382,12 @@ class _Reader:
         for verb in self.verb.finditer(text):
             start = verb.start()
             rating = self.rating_at(text, start, verb.end())
-            sentence = sentence_before(text, start)
-            # "They give it a 4" is not this judge's rating. "Give it a 4" is, because no word is
-            # before it.
-            begins_sentence = _ONE_WORD.search(sentence) is None
-            is_own = begins_sentence or _FIRST_PERSON.search(sentence) is not None
-            if verb["first_person"] and not is_own:
+            words_before = sentence_before(text, start)
+            # "It deserves a 4" is this judge's rating, whoever is named before it. But "give" has a
+            # person as its subject: "They give it a 4" is a rating of other people.
+            if verb["persons_verb"] and not _is_judge_subject(words_before):
                 continue
-            if rating and not is_denied(sentence):
+            if rating and not is_denied(words_before):
                 yield rating
 
     def boxed(self, text: str) -> Iterator[WrittenRating]:
@@ -436,25 +439,31 @@ class _Reader:
         """Returns the rating of the JSON object in the characters [start, end): 4 for `{"score": 4,
         "reason": "..."}`. Returns None if no key is one for a rating.
 
-        `entry` is None if the value cannot be read, or if several keys disagree. The object may be
-        cut off after the value, without its closing brace.
+        The rating's `entry` is None if a value cannot be read, or if the values of several keys
+        disagree. The object may be cut off after the value, without its closing brace.
         """
-        values: set[float | str | None] = set()
-        first_key = end  # the offset of the first key for a rating
-        last = Entry(None, end, end)  # the last value
+        keys: list[re.Match[str]] = []  # the keys for a rating
         for key in _KEY_PATTERN.finditer(text, start, end):
             if key["choice"] and self.numbers:
                 continue  # on a scale of numbers the value of "answer" is a count
             if text.startswith("{", key.end()):
                 continue  # the value is an object, whose own keys come later
-            first_key = min(first_key, key.start())
-            last = self._value_at(text, key.end())
-            values.add(last.value)
-        if not values:
+            keys.append(key)
+        if not keys:
             return None
-        agreed = values.pop() if len(values) == 1 else None
-        object_end = end if text[end - 1] == "}" else last.rest
-        return WrittenRating(agreed, first_key, last.end, _ends_text(text, object_end))
+        values = [self._value_at(text, key.end()) for key in keys]
+        last = values[-1]
+        all_agree = all(value.value == last.value for value in values)
+        has_closing_brace = text[end - 1] == "}"
+        # What follows decides whether the rating ends the text: what follows the closing brace, or
+        # for an object that is cut off, what follows the last value.
+        rating_end = end if has_closing_brace else last.rest
+        return WrittenRating(
+            entry=last.value if all_agree else None,
+            start=keys[0].start(),
+            end=last.end,
+            ends_text=_ends_text(text, rating_end),
+        )
 
     def _value_at(self, text: str, start: int) -> Entry:
         """Returns the value of a key in a JSON object, which begins at an offset. Its `value` is
@@ -474,6 +483,17 @@ def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
     """
     match = pattern.match(text, start)
     return match.end() if match else start
+
+
+def _is_judge_subject(words_before: str) -> bool:
+    """Returns whether the judge who wrote the text is the subject of a verb, such as "give".
+
+    True for the words "I would" before "give it a 4", and for no words. False for "They".
+
+    words_before: the words of the sentence before the verb.
+    """
+    begins_sentence = _ONE_WORD.search(words_before) is None
+    return begins_sentence or _FIRST_PERSON.search(words_before) is not None
 
 
 def _ends_text(text: str, start: int) -> bool:

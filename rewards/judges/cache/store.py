@@ -134,11 +134,14 @@ class Store:
         if damaged:
             self._remove(connection, damaged, keys - values.keys())
 
-    def _remove(self, connection: sqlite3.Connection, damaged: set[str], missing: set[str]) -> None:
-        """Removes the rows of the damaged and of the missing keys, and counts the damaged values.
+    def _remove(
+        self, connection: sqlite3.Connection, damaged: set[str], not_found: set[str]
+    ) -> None:
+        """Removes the rows of these keys from the file, and counts the damaged values.
 
-        missing: keys without a sound value. The rows of missing keys are removed too, because a
-        damaged index may hide a row from the read. The row would block the next write of its key.
+        damaged: the keys whose values are damaged. not_found: the keys that were asked for, and for
+        which the read returned no sound value. Such a key may have a row nevertheless: a damaged
+        index may hide a row from the read. A hidden row would block the next write of its key.
         """
         self.damaged += len(damaged)
         log.warning(
@@ -147,7 +150,7 @@ class Store:
             self.path,
         )
         with connection:
-            connection.executemany(REMOVE_ANSWER, [(key,) for key in damaged | missing])
+            connection.executemany(REMOVE_ANSWER, [(key,) for key in damaged | not_found])
 
     def write(self, values: Mapping[str, bytes]) -> None:
         """Adds the values to the file: all of the values, or no value if an error occurs. A key

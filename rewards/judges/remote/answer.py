@@ -253,7 +253,8 @@ def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | 
     error = error_in_answer(status, content)
     if error is not None:
         return error
-    if answer is not None:  # its field for an error describes no error
+    # Some servers write {"error": {"code": 0, "message": ""}} into an answer without an error.
+    if answer is not None:
         return answer
     return _no_answer(content)
 
@@ -303,18 +304,36 @@ def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
     about = f"{codes} {words}"
     if QUOTA_WORDS.search(about):
         return Refused(402, words)
+    shown_status = code or status
+    if not _may_pass(code, about):
+        return Refused(shown_status, words)
+    why = f"it answers {shown_status}: {words}".removesuffix(": ")
+    return Busy(safe_line(why), patient=_is_servers_state(code, about))
+
+
+def _may_pass(code: int, about: str) -> bool:
+    """Returns whether another attempt may be answered after this error: True for 503 and 409, and
+    for the words "try again later" without a code.
+
+    code: the status of the error, 0 if the error has no code. about: the error's words, which
+    decide if it has no code.
+    """
     if code:
-        patient = code in RETRIED_STATUSES
-        passes = patient or code == 409 or code >= 500
-    else:
-        # Without a code the words decide. Words of the group `fault` are not patient.
-        match = PASSING_WORDS.search(about)
-        patient = match is not None and match.lastgroup is None
-        passes = match is not None
-    if not passes:
-        return Refused(code or status, words)
-    why = f"it answers {code or status}: {words}".removesuffix(": ")
-    return Busy(safe_line(why), patient)
+        return code in RETRIED_STATUSES or code == 409 or code >= 500
+    return PASSING_WORDS.search(about) is not None
+
+
+def _is_servers_state(code: int, about: str) -> bool:
+    """Returns whether the server's state, and not the question, is the cause of an error that may
+    pass: True for 503 and "overloaded". False for 500 and "internal error", which the question may
+    have caused.
+
+    code, about: as in `_may_pass`.
+    """
+    if code:
+        return code in RETRIED_STATUSES
+    match = PASSING_WORDS.search(about)
+    return match is not None and match["fault"] is None
 
 
 def _error_codes(layers: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -79,8 +79,10 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request, and returns a response without a body for the openai client.
 
-        The response's extensions hold the outcome: what `reading` returned, a Refused or a Busy. By
-        the response's status and headers the openai client decides whether to ask again.
+        The response's extensions hold the outcome: what `reading` returned, a Refused or a Busy.
+        The response's status is 200 for an answer, and 503 or 400 for an error, whatever the
+        server's own status is. The openai client sends the request again after a 503, and not after
+        a 400.
         """
         attempt = 1 + int(request.headers.get("x-stainless-retry-count", "0"))
         if attempt > 1:
@@ -90,15 +92,19 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         # `Client._outcome` takes the outcome out of the extensions, which the openai client never
         # reads.
         extensions = {"outcome": outcome}
+        if not isinstance(outcome, Busy | Refused):
+            return httpx.Response(200, extensions=extensions)
+        send_again = False
         if isinstance(outcome, Busy):
             self.trouble = outcome.why
-            if outcome.patient or attempt < MAX_ATTEMPTS:
-                headers = {**waits, "x-should-retry": "true"}
-                return httpx.Response(503, headers=headers, extensions=extensions)
-        if isinstance(outcome, Busy | Refused):
-            headers = {"x-should-retry": "false"}
-            return httpx.Response(400, headers=headers, extensions=extensions)
-        return httpx.Response(200, extensions=extensions)
+            # A Busy is patient if only the server's state is the cause. Such a request is repeated
+            # until the deadline. A request that may itself be the cause has MAX_ATTEMPTS attempts.
+            send_again = outcome.patient or attempt < MAX_ATTEMPTS
+        if send_again:
+            headers = {**waits, "x-should-retry": "true"}
+            return httpx.Response(503, headers=headers, extensions=extensions)
+        headers = {"x-should-retry": "false"}
+        return httpx.Response(400, headers=headers, extensions=extensions)
 
     async def _read_outcome(
         self, request: httpx.Request

@@ -104,14 +104,16 @@ class Endpoint:
         concurrency: int = 32,
         read_timeout: float = 60.0,
     ) -> None:
-        server = Server.checked(ENDPOINT_PATH.sub("", url), "the judge's url")
-        # A url without a path goes on with /v1, so /v1 is removed to make such urls equal.
-        self.server = replace(server, url=server.url.removesuffix("/v1"))
+        given = Server.checked(ENDPOINT_PATH.sub("", url), "the judge's url")
+        # `possible_bases` reads the whole url, and adds "/v1" as a base. So "http://host" and
+        # "http://host/v1" are one server, and both become "http://host" here: the url is part of
+        # the judge's name, by which answers are cached.
+        self._bases = possible_bases(given.url)
+        self.server = replace(given, url=given.url.removesuffix("/v1"))
         self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.read_timeout = read_timeout
-        self._bases = possible_bases(server.url)
         self._form = RequestForm(self._bases[0])
         # All fields of the requests that this server has answered.
         self._accepted_fields: frozenset[str] = frozenset()
@@ -259,9 +261,12 @@ class Endpoint:
         for name in call.extras:
             if name in request and name not in self._accepted_fields:
                 doubtful.append(name)
-        # If the server has answered a request before, its path is right and is not changed.
-        base = form.base if self._accepted_fields else self._bases[-1]
-        return better_form(form, request, refused, doubtful, base)
+        # The path to try next. If the server has answered a request before, the path is right, and
+        # no other path is tried. Otherwise it is the last of the possible paths: there are at most
+        # two, and the first of them was tried first.
+        has_answered = bool(self._accepted_fields)
+        next_base = form.base if has_answered else self._bases[-1]
+        return better_form(form, request, refused, doubtful, next_base)
 
     async def _attempt(
         self, call: Call, body: RequestBody, form: RequestForm
@@ -302,12 +307,13 @@ class Endpoint:
 
 
 def possible_bases(url: str) -> tuple[str, ...]:
-    """Returns the possible paths between a server's url, without "/v1" at its end, and the path of
-    an endpoint. The likeliest path comes first.
+    """Returns the possible bases of a server, the likeliest first: one or two texts, "/v1" or "". A
+    request goes to the server's url (without "/v1" at its end), then the base, then the endpoint:
+    "http://host" + "/v1" + "/chat/completions".
 
     "http://host" and "http://host/v1" give ("/v1",). "http://host/v3" gives ("",), because the url
-    has another version already. After "http://host/proxy" the path may go on with "/v1", or
-    directly with the endpoint: ("/v1", "").
+    has another version already. "http://host/proxy" gives ("/v1", ""): requests may go to
+    "http://host/proxy/v1/chat/completions" or to "http://host/proxy/chat/completions".
     """
     version = VERSION_PATH.search(url)
     if version is not None:

@@ -390,8 +390,9 @@ class RemoteJudge(Judge):
     ) -> Rating | Failure:
         """Returns the rating that the likeliest tokens at the first position give.
 
-        first: the tokens with their natural log-probabilities. words: the text of each token. top,
-        cut: as in `_rating`.
+        first: the tokens as the server writes them ("4" or "token_id:19"), each with its natural
+        log-probability. words: the texts of the same tokens, as `_word` returns them: "4" for
+        "token_id:19". top, cut: as in `_rating`.
         """
         # The tokens have no ids here, so a token's index in the list serves as its id.
         logprobs = dict(enumerate(logprob for _, logprob in first))

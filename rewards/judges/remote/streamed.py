@@ -75,14 +75,16 @@ class StreamedRequests:
 
     def by_question(self, answers: Sequence[T]) -> tuple[list[T], list[int]]:
         """Returns the answers in the order of the questions, and how many characters of each
-        question's description were cut. answers: by place.
+        question's description were cut.
+
+        answers: in the order of sending: the answer to the request at place 0, at place 1, and so
+        on. After a deadline, questions that were never encoded have the same Failure as answer.
         """
-        answered: dict[int, T] = {}
-        for place, answer in enumerate(answers):
-            # After a deadline some questions were never encoded and have no place. All of their
-            # answers are the same Failure, so any order is right.
-            number = self._numbers.get(place, place)
-            answered[number] = answer
+        # By the question's number. A part that was never encoded has not been sorted: the number of
+        # each of its questions is its place. The numbers of the encoded questions are known.
+        answered = dict(enumerate(answers))
+        for place, number in self._numbers.items():
+            answered[number] = answers[place]
         numbers = range(len(self.questions))
         cuts = [self._cuts.get(number, 0) for number in numbers]
         return [answered[number] for number in numbers], cuts
