@@ -75,7 +75,7 @@ class OnDisk(_Stored[T]):
     def __init__(self, values: Iterable[T]) -> None:
         super().__init__()
         self._form = JsonAndBytes()
-        self._file = without_name()
+        self._file = without_name()  # a new temporary file, which no folder lists
         self._in_memory: dict[int, T] = {}  # values that the file cannot hold, by number
         finalize(self, _close_quietly, self._file)
         for value in values:

@@ -68,8 +68,9 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
     0: a rating counts however little probability is on the scale.
 
     cache: True keeps the answers in the cache folder (CachedJudge), a path keeps them in that file,
-    and False does not keep them. None is True if the name gives a model or is `cascade`, and False
-    otherwise, as for `match`. options: arguments of the judge's class, such as memory or deadline.
+    and False does not keep them. None keeps them in the cache folder if the name gives a model or
+    is `cascade`, and does not keep them otherwise, as for `match`. options: arguments of the
+    judge's class, such as memory or deadline.
 
     Raises ValueError for an unknown name or option, and ImportError if a package is missing.
     """
@@ -257,9 +258,14 @@ def _arguments_in_form(form: str, text: str | None) -> dict[str, str] | None:
 
     form: "" if nothing may follow the kind. text: None if the name has no colon.
     """
-    names = form.lower().split("#") if form else []
-    values = [] if text is None else text.split("#", len(names) - 1)
-    if len(values) != len(names) or not all(values):
+    if not form:
+        return {} if text is None else None
+    if text is None:
+        return None
+    names = form.lower().split("#")
+    values = text.split("#", maxsplit=len(names) - 1)
+    has_all_values = len(values) == len(names) and all(values)
+    if not has_all_values:
         return None
     return dict(zip(names, values, strict=True))
 

@@ -207,16 +207,20 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
 def _shared_prompt_content(
     prompt: SharedPrompt, shared_end: int, hashes: _SharedHashes
 ) -> list[Any]:
-    """Returns what `_messages_content` returns for a list with the same message.
+    """Returns the messages of a SharedPrompt as plain data, equal to what `_messages_content`
+    returns for the same messages in a list.
 
-    Only the hash of the shared beginning is taken, once for all questions that share it. So the
-    long beginning is not copied for each question.
+    The beginning "TEXT: a kite.", the rest " Is it red?" and the end 13 give [[("role", "user")],
+    the hash of "TEXT: a kite.", " Is it red?"].
 
-    shared_end: the end of the shared text, which is within the beginning.
+    Beginning and rest are not joined here, because the beginning is long, and many questions share
+    it.
+
+    shared_end: the end of the description, an offset within the beginning.
     """
     shared_hash = hashes.of_text(prompt.beginning[:shared_end])
     rest = prompt.beginning[shared_end:] + prompt.rest
-    fields = [["role", "user"]]
+    fields = [("role", "user")]  # a SharedPrompt has one message, of the user
     return [fields, shared_hash, rest]
 
 

@@ -135,13 +135,14 @@ class Entry:
 
     Attributes:
         value: the number or letter. None if the number is not on the scale.
-        end: the offset after the number or letter.
-        rest: the offset after its denominator and its unit: after "stars" in "4/5 stars".
+        value_end: the offset after the number or letter: after "4" in "4/5 stars".
+        unit_end: the offset after its denominator and its unit: after "stars" in "4/5 stars".
+            Without denominator and unit it equals `value_end`.
     """
 
     value: float | str | None
-    end: int
-    rest: int
+    value_end: int
+    unit_end: int
 
 
 def read_written_rating(text: str, scale: Sequence[str]) -> Rating | None:
@@ -234,8 +235,7 @@ class _Reader:
         entry: the pattern of a number or letter that may be a rating.
         link: the pattern of the words from a noun to its rating.
         verb: the pattern of a verb and the words up to its rating.
-        mention: the pattern of the scale itself: "1-5", "from 1 to 5", "(1 = poor, 5 = good)",
-            "(max. 5)".
+        mention: the pattern of the scale itself, such as "1-5" (`_mention_pattern`).
     """
 
     def __init__(self, scale: tuple[str, ...]) -> None:
@@ -251,20 +251,13 @@ class _Reader:
             entries = "|".join(map(re.escape, longest_first))
             entry = rf"(?:{entries})(?!\w)"
             verb = _CHOICE_VERB
-        low = re.escape(scale[0])
-        high = re.escape(scale[-1])
         self.entry = re.compile(entry)
         # An entry must have its own case ("A", not "a"). The words around an entry may have any
         # case.
         self.link = re.compile(rf"(?i:{_LINK_PATTERN})(?={entry})", re.VERBOSE)
         self.verb = re.compile(rf"(?i:{verb})(?={entry})", re.VERBOSE)
-        self.mention = re.compile(
-            rf"(?<![\w.,/-]){low}(?:\s*+\([^()\n]{{0,40}}\))?"
-            rf"\s*+(?:-|\u2013|\u2014|~|to|and|through|\.\.\.?|…)\s*+{high}(?![\w%]|[.,]\d)"
-            rf"|\(\s*+{low}\s*+[=:][^()\n]{{0,60}}\)"
-            rf"|\(\s*+(?:/|out\ of|max(?:imum)?\.?)\s*+{high}\s*+\)",
-            re.IGNORECASE,
-        )
+        mention = _mention_pattern(re.escape(scale[0]), re.escape(scale[-1]))
+        self.mention = re.compile(mention, re.IGNORECASE)
 
     def without_scale(self, text: str) -> str:
         """Returns the text with spaces in place of the scale itself ("from 1 to 5")."""
@@ -276,23 +269,23 @@ class _Reader:
         """Returns the number or letter that begins at an offset, or None if there is no number or
         letter.
 
-        For "4 / 5 stars" the value is 4, and `rest` is the offset after "stars". For "8/10" the
+        For "4 / 5 stars" the value is 4, and `unit_end` is the offset after "stars". For "8/10" the
         value is None.
         """
         match = self.entry.match(text, start)
         if match is None:
             return None
-        end = match.end()
+        value_end = match.end()
         if not self.numbers:
-            return Entry(match[0], end, end)
+            return Entry(match[0], value_end, value_end)
         value = float(match[0].replace("\u2212", "-"))  # the minus sign U+2212
         usable = self.low <= value <= self.high
-        rest = _end_of_match(_RATING_UNIT, text, end)
-        denominator = _OUT_OF.match(text, rest)
+        unit_end = _end_of_match(_RATING_UNIT, text, value_end)
+        denominator = _OUT_OF.match(text, unit_end)
         if denominator:
             usable = usable and float(denominator[1]) == self.high
-            rest = _end_of_match(_RATING_UNIT, text, denominator.end())
-        return Entry(value if usable else None, end, rest)
+            unit_end = _end_of_match(_RATING_UNIT, text, denominator.end())
+        return Entry(value if usable else None, value_end, unit_end)
 
     def may_be_rating(self, text: str, end: int) -> bool:
         """Returns whether a number or letter that ends at this offset may be a rating, by the text
@@ -300,23 +293,24 @@ class _Reader:
 
         False for "3 people", "3-4", "3 or 4", "80%" and "5?".
         """
+        # The spaces and marks up to the next word of the line: ", " in "4, because", "-" in "3-4".
         gap = _GAP_IN_LINE.match(text, end)[0]  # type: ignore[index]  # it matches everywhere
-        following = end + len(gap)
-        # False: "80%" is no rating, and "5?" is not certain
+        next_word = end + len(gap)
+        # "80%" is no rating, and "5?" is not certain.
         if any(sign in gap for sign in "?%+=/<>~"):
             return False
-        # True: the line or the sentence ends after "4" or "4."
-        if following == len(text) or text[following] == "\n":
+        line_ends = next_word == len(text) or text[next_word] == "\n"
+        sentence_ends = re.search(r"[.!;]\W", gap) is not None
+        if line_ends or sentence_ends:
             return True
-        if re.search(r"[.!;]\W", gap):
-            return True
-        # False: "3rd", "3-4"
-        if not gap or self.entry.match(text, following):
+        is_beginning_of_word = not gap  # "3rd"
+        number_follows = self.entry.match(text, next_word) is not None  # "3-4"
+        if is_beginning_of_word or number_follows:
             return False
-        # True: "4, because", "4 (of 5)", "4 - a fair caption"
+        # "4, because", "4 (a fair caption)" and "4 - a fair caption" are ratings.
         if re.search(r"[.!;:,(]|\s[-\u2013\u2014]|[-\u2013\u2014]\s", gap):
             return True
-        return self._sentence_goes_on(text, following)
+        return self._sentence_goes_on(text, next_word)
 
     def _sentence_goes_on(self, text: str, start: int) -> bool:
         """Returns whether the word at an offset continues a sentence after its rating.
@@ -337,18 +331,20 @@ class _Reader:
     def rating_at(self, text: str, label: int, start: int) -> WrittenRating | None:
         """Returns the rating at the offset `start`, or None if no rating is written there.
 
-        label: the offset of the label that announces the rating. A number below its label is a
-        rating only if the number is alone in its line.
+        label: the offset of the label that announces the rating. A number in a line below its label
+        is a rating only if the number is alone in its line.
         """
         entry = self.entry_at(text, start)
-        if entry is None or not self.may_be_rating(text, entry.rest):
+        if entry is None or not self.may_be_rating(text, entry.unit_end):
             return None
-        gap_end = _end_of_match(_GAP_IN_LINE, text, entry.rest)
-        below = "\n" in text[label:start]
-        if below and text[gap_end : gap_end + 1] not in ("", "\n"):
+        # "4/5 stars" is read as a whole, so what follows is read from `unit_end` on.
+        next_word = _end_of_match(_GAP_IN_LINE, text, entry.unit_end)
+        ends_line = next_word == len(text) or text[next_word] == "\n"
+        is_below_label = "\n" in text[label:start]
+        if is_below_label and not ends_line:
             return None  # "Rating:\n1. The dog is brown." is a list
-        ends_text = _ends_text(text, entry.rest)
-        return WrittenRating(entry.value, label, entry.end, ends_text)
+        ends_text = _ends_text(text, entry.unit_end)
+        return WrittenRating(entry.value, label, entry.value_end, ends_text)
 
     def labelled(self, text: str) -> Iterator[WrittenRating]:
         """Yields each rating that a noun announces: "Rating: 4", "a score of 4" or "answer: B"."""
@@ -396,10 +392,10 @@ class _Reader:
             entry = self.entry_at(text, box.end())
             if entry is None:
                 continue  # no number or letter is in the box
-            box_end = _BOX_END.match(text, entry.rest)
+            box_end = _BOX_END.match(text, entry.unit_end)
             if box_end and self.may_be_rating(text, box_end.end()):
-                ends_text = _ends_text(text, entry.rest)
-                yield WrittenRating(entry.value, box.start(), entry.end, ends_text)
+                ends_text = _ends_text(text, entry.unit_end)
+                yield WrittenRating(entry.value, box.start(), entry.value_end, ends_text)
 
     def alone(self, text: str) -> list[WrittenRating]:
         """Returns the rating that is alone in the last line, in a list: the 4 of "It is fair.\\n4".
@@ -430,10 +426,10 @@ class _Reader:
         if len(content) > LONGEST_LINE:
             return None
         entry = self.entry_at(content, _end_of_match(_BEFORE_LONE_RATING, content, 0))
-        if entry is None or _end_of_match(_ORNAMENTS, content, entry.rest) < len(content):
+        if entry is None or _end_of_match(_ORNAMENTS, content, entry.unit_end) < len(content):
             return None
         content_start = line.start() + line[0].index(content)
-        return WrittenRating(entry.value, line.start(), content_start + entry.end, True)
+        return WrittenRating(entry.value, line.start(), content_start + entry.value_end, True)
 
     def in_object(self, text: str, start: int, end: int) -> WrittenRating | None:
         """Returns the rating of the JSON object in the characters [start, end): 4 for `{"score": 4,
@@ -457,11 +453,11 @@ class _Reader:
         has_closing_brace = text[end - 1] == "}"
         # What follows decides whether the rating ends the text: what follows the closing brace, or
         # for an object that is cut off, what follows the last value.
-        rating_end = end if has_closing_brace else last.rest
+        rating_end = end if has_closing_brace else last.unit_end
         return WrittenRating(
             entry=last.value if all_agree else None,
             start=keys[0].start(),
-            end=last.end,
+            end=last.value_end,
             ends_text=_ends_text(text, rating_end),
         )
 
@@ -472,9 +468,27 @@ class _Reader:
         entry = self.entry_at(text, start)
         if entry is None:
             return Entry(None, start, start)
-        if not _VALUE_END.match(text, entry.rest):
+        if not _VALUE_END.match(text, entry.unit_end):
             return replace(entry, value=None)
         return entry
+
+
+def _mention_pattern(low: str, high: str) -> str:
+    """Returns a pattern that matches the scale itself in a text, such as "1-5", so that its numbers
+    are not read as ratings.
+
+    low, high: patterns of the least and the greatest entry.
+    """
+    # "1-5", "1 to 5", "1 (poor) to 5 (good)" up to the 5
+    span = (
+        rf"(?<![\w.,/-]){low}(?:\s*+\([^()\n]{{0,40}}\))?"
+        rf"\s*+(?:-|\u2013|\u2014|~|to|and|through|\.\.\.?|…)\s*+{high}(?![\w%]|[.,]\d)"
+    )
+    # "(1 = poor, 5 = good)"
+    legend = rf"\(\s*+{low}\s*+[=:][^()\n]{{0,60}}\)"
+    # "(out of 5)", "(/5)", "(max. 5)"
+    maximum = rf"\(\s*+(?:/|out\ of|max(?:imum)?\.?)\s*+{high}\s*+\)"
+    return f"{span}|{legend}|{maximum}"
 
 
 def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:

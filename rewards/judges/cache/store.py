@@ -132,7 +132,8 @@ class Store:
                 damaged.add(key)
         damaged -= values.keys()  # a damaged index may return a key twice, once with its value
         if damaged:
-            self._remove(connection, damaged, keys - values.keys())
+            not_found = keys - values.keys()
+            self._remove(connection, damaged, not_found)
 
     def _remove(
         self, connection: sqlite3.Connection, damaged: set[str], not_found: set[str]

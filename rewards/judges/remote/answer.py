@@ -468,8 +468,10 @@ def _field_at_fault(layer: Mapping[str, Any]) -> str:
 
 
 def _sentence_in(value: Any) -> str:
-    """Returns a value that is a text about an error, and "" for any other value. JSON in a text
-    gives "" too, because its object is among the layers.
+    """Returns a value that is a text about an error, and "" for any other value.
+
+    A text that is itself JSON gives "" too: `_error_layers` has read the JSON, and yields its
+    object apart.
     """
     if not isinstance(value, str) or not value.strip():
         return ""

@@ -132,7 +132,9 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
         waits: dict[str, str] = {}
         for name in ("retry-after", "retry-after-ms"):
             value = response.headers.get(name, "")
-            if value.isascii():  # a header of the response for the openai client must be ASCII
+            # `handle_async_request` gives these headers to the openai client, in a response of its
+            # own, whose headers must be ASCII.
+            if value.isascii():
                 waits[name] = value
         return outcome, waits
 
@@ -199,26 +201,24 @@ class Client(Generic[T]):
         # "?" replaces it.
         text = json.dumps(body, ensure_ascii=False, default=str)
         content = text.encode("utf-8", "replace")
-        response = self._openai.post(path, content=content, cast_to=httpx.Response)
-        return await self._outcome(response)
+        return await self._outcome(self._openai.post(path, content=content, cast_to=httpx.Response))
 
     async def get(self, path: str) -> T | Refused | Busy:
         """Sends a request once, without further attempts."""
-        response = self._openai.get(
-            path,
-            options={"max_retries": 0},
-            cast_to=httpx.Response,
+        return await self._outcome(
+            self._openai.get(path, options={"max_retries": 0}, cast_to=httpx.Response)
         )
-        return await self._outcome(response)
 
-    async def _outcome(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
-        """Returns the outcome that ReadingTransport put into the response. For any status but 200
-        the openai client raises an error, which holds the response.
+    async def _outcome(self, sending: Awaitable[httpx.Response]) -> T | Refused | Busy:
+        """Sends a request, and returns the outcome that ReadingTransport put into the response. For
+        any status but 200 the openai client raises an error, which holds the response.
+
+        sending: the openai client's coroutine, which sends the request when it is awaited.
         """
         from openai import APIConnectionError, APIStatusError
 
         try:
-            last = await response
+            last = await sending
         except APIStatusError as error:
             last = error.response
         except APIConnectionError:  # the network failed until the attempts were used up

@@ -62,6 +62,10 @@ NO_MODEL = (
     "asked as chat:URL#MODEL"
 )
 ADVICE_BY_STATUS = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
+SPENT_QUOTA = 402
+# Statuses of refusals that every question would meet: the certificate is not trusted (0, because
+# nothing was sent), the key is wrong, or the quota is spent.
+REFUSES_EVERY_QUESTION = (0, 401, SPENT_QUOTA)
 MAX_SILENT_WORDS = 4  # a refusal with fewer words explains too little
 AnswerOrFailure = ServerAnswer | Failure
 
@@ -288,22 +292,29 @@ class Endpoint:
         that no further question is sent.
         """
         status = refused.status
-        failure = failure_of_refusal(self.url, refused)
-        if status in (*ADVICE_BY_STATUS, 402):
-            words = refused.words[:SHOWN_SERVER_CHARACTERS]
-            models = f"{self.url}{self._form.base}/models"
-            endpoint = f"{self.url}{self._form.base}/{call.path}"
-            message = f"{endpoint} does not answer for the model {body['model']!r} ({status})"
-            if words:
-                message += f": {words}"
-            message += _advice_to_user(status, words, models)
-            failure = Failure(Status.ERROR, message)
-        # Every question would be refused if the certificate, the key or the quota is at fault. If
-        # the server has answered no request yet, the path or the model may be at fault, too.
+        if status in (*ADVICE_BY_STATUS, SPENT_QUOTA):
+            failure = self._failure_of_model(call, body["model"], refused)
+        else:
+            failure = failure_of_refusal(self.url, refused)
+        # If the server has answered no request yet, the rights of the key (403), or the path or the
+        # model (404) may be at fault, so that the server would refuse every question.
         never_answered = not self._accepted_fields
-        if status in (0, 401, 402) or (status in ADVICE_BY_STATUS and never_answered):
+        may_refuse_every_question = status in (403, 404) and never_answered
+        if status in REFUSES_EVERY_QUESTION or may_refuse_every_question:
             call.refusal = failure
         return failure
+
+    def _failure_of_model(self, call: Call, model: str, refused: Refused) -> Failure:
+        """Returns the Failure of a refusal that concerns the model, or the right to ask it. The
+        message has the server's words, and advice if the words are few.
+        """
+        base = f"{self.url}{self._form.base}"
+        words = refused.words[:SHOWN_SERVER_CHARACTERS]
+        message = f"{base}/{call.path} does not answer for the model {model!r} ({refused.status})"
+        if words:
+            message += f": {words}"
+        message += _advice_to_user(refused.status, words, models=f"{base}/models")
+        return Failure(Status.ERROR, message)
 
 
 def possible_bases(url: str) -> tuple[str, ...]:

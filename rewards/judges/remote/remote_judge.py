@@ -308,8 +308,9 @@ class RemoteJudge(Judge):
         """Rates questions with the same endpoint and `top`, by log-probabilities if the server
         gives them.
 
-        With `top` above 0 a rating must be read as published code does, never from a written
-        answer.
+        path: the endpoint, below /v1/. top: 0, or how many of the likeliest tokens a rating is read
+        from (`Question.top`). Published code reads a rating from the likeliest tokens only. So with
+        `top` above 0 a rating is never read from a written answer.
         """
         may_write = top == 0
         if may_write and (self.samples or not self._gives_logprobs):

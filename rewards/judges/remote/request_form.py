@@ -106,8 +106,8 @@ def better_form(
     request's fields that this server has never taken. base: another path to try, or the form's own
     path if there is no other path.
     """
-    # Log-probabilities come first: a smaller number of log-probabilities may be enough, so the
-    # field is not left out.
+    # Log-probabilities come before other fields: a smaller number of them may be enough, so that
+    # the field is not left out.
     if ABOUT_LOGPROBS.search(refused.words):
         return _with_fewer_logprobs(form, request, refused)
     if refused.status not in (400, 404, 405, 422):
@@ -116,9 +116,8 @@ def better_form(
     if name in LENGTH_FIELDS:
         return _with_other_length(form, request, refused)
     if name:
-        has_other_name = name in form.fields.values()
-        return None if has_other_name else _without_fields(form, [name])
-    # The refusal names no field: all doubtful fields are left out.
+        return _without_fields(form, [name])
+    # If the refusal names no field, all doubtful fields are left out.
     if refused.status in (400, 422) and doubtful:
         return _without_fields(form, doubtful)
     if PARAMETER_WORD.search(refused.words):
@@ -129,10 +128,13 @@ def better_form(
 
 
 def _named_field(request: Mapping[str, Any], words: str) -> str:
-    """Returns the field of a request, or the name for the length of an answer, that a refusal names
-    first. Returns "" if the refusal names none.
+    """Returns the first name in a refusal that is the name of a field of the request, or any name
+    for the length of an answer (LENGTH_FIELDS). Returns "" if the refusal has no such name.
 
-    "'temperature' is not supported" gives "temperature". words: the refusal's words.
+    "'temperature' is not supported" gives "temperature". "max_output_tokens must be at least 16"
+    gives "max_output_tokens", although the request calls the length max_tokens.
+
+    words: the refusal's words.
     """
     names = [name for name in (*LENGTH_FIELDS, *request) if name not in NEEDED_FIELDS]
     alternatives = "|".join(map(re.escape, names))
