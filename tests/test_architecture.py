@@ -20,8 +20,8 @@ FLOORS = {
         "experimental metric_names metrics ready scoring"
     ),
     "rewards.judges": (
-        "usage probe question judge smollm2 model_files encoding written_rating function_judge "
-        "match local remote cache by_name"
+        "usage probe question judge smollm2 model_files encoding rating_context written_rating "
+        "function_judge match local remote cache by_name"
     ),
     "rewards.experimental": (
         "cascade_judge jury_judge encoder_judge differences criteria_votes criteria_writing"

@@ -47,12 +47,7 @@ HANDED_TO_MATCH = {
 }  # fmt: skip
 
 
-def asked_again() -> None:
-    request = {"model": "gpt-4.1", "max_tokens": 1, "logprobs": 20}
-    refused = request_form.Refused(400, "unknown parameter of the model")
-    request_form.better_form(
-        request_form.RequestForm({"max_tokens": "max_tokens"}), request, refused, [], ""
-    )
+GPT = {"model": "gpt-4.1", "max_tokens": 1, "logprobs": 20}
 
 
 def answers_of_all_kinds() -> None:
@@ -84,7 +79,12 @@ BUILT: dict[str, Callable[[], Any]] = {
         ["a", "red", "kite"], "a red kite", range(10)
     ),
     "rewards.judges.encoding.chat:_added_token_pattern": chat_with_wide_tokens,
-    "rewards.judges.remote.request_form:better_form": asked_again,
+    "rewards.judges.remote.request_form:_named_field": lambda: request_form._named_field(
+        GPT, "unknown parameter of the model"
+    ),
+    "rewards.judges.remote.request_form:_with_other_base": lambda: request_form._with_other_base(
+        request_form.RequestForm(""), GPT, request_form.Refused(404, "no such path"), "/v1"
+    ),
     "rewards.judges.written_rating:_is_list_mark": lambda: written_rating._is_list_mark("2.", 0),
     "rewards.lave.answer:kind_of": lambda: answer.kind_of(["a kite"]),
     "rewards.lave.answer:_of_kind": answers_of_all_kinds,

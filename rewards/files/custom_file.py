@@ -70,8 +70,9 @@ def custom_part(name: str, base: type, options: Mapping[str, Any]) -> Any:
             return True
         return isinstance(value, type) and issubclass(value, base)
 
-    what = f"class {{}} that is a {base.__name__}"
-    part = _named_part(name, fits, what, advice=f"derive it from {base.__module__}.")
+    # The message has NAME in place of {}: "class Colour that is a Reward".
+    kind = "class {} that is a " + base.__name__
+    part = _named_part(name, fits, kind, advice=f"derive it from {base.__module__}.")
     if isinstance(part, base) and options:
         raise ValueError(
             f"{name} is a {base.__name__.lower()} already and takes no options, got {options}"
@@ -88,11 +89,11 @@ def custom_function(name: str) -> Callable[..., Any]:
     return function
 
 
-def _named_part(name: str, fits: Callable[[Any], bool], what: str, advice: str) -> Any:
+def _named_part(name: str, fits: Callable[[Any], bool], kind: str, advice: str) -> Any:
     """Returns the value that FILE.py:NAME names.
 
-    fits: returns whether a value is of the right kind. what: the kind, for the message, with {} for
-    the name: "function {}". advice: the advice in the message if the file has no similar name.
+    fits: returns whether a value is of the right kind. kind: the kind, for the message, with {} in
+    place of NAME: "function {}". advice: the advice in the message if the file has no similar name.
     Raises ValueError if NAME is missing or of another kind; the message has the most similar name
     in the file.
     """
@@ -106,7 +107,7 @@ def _named_part(name: str, fits: Callable[[Any], bool], what: str, advice: str) 
                 candidates.append(candidate)
         near = get_close_matches(part_name, candidates, 1)
         hint = f"did you mean {near[0]!r}?" if near else advice
-        raise ValueError(f"{path} has no {what.format(part_name)}: {hint}")
+        raise ValueError(f"{path} has no {kind.format(part_name)}: {hint}")
     return values_in_file[part_name]
 
 

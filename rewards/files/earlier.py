@@ -64,9 +64,10 @@ class Earlier:
         marks: a number for the fingerprint of each row of this run. ids: a number for the id of
         each row. A line belongs to a row if its fingerprint or its id has one of these numbers.
         """
-        fingerprints = np.concatenate((marks, ids))
-        has_mark = np.isin(self.marks, fingerprints)
-        has_id = np.isin(self.ids, fingerprints)
+        # One array serves both tests, since a fingerprint and an id hardly have the same number.
+        numbers_of_rows = np.concatenate((marks, ids))
+        has_mark = np.isin(self.marks, numbers_of_rows)
+        has_id = np.isin(self.ids, numbers_of_rows)
         belongs_to_row = has_mark | has_id
         of_no_row = self._scored & ~belongs_to_row
         places: list[int] = np.flatnonzero(of_no_row).tolist()
@@ -76,6 +77,9 @@ class Earlier:
         """Returns for each row the number of its scored line, from 0, or -1 for a row without a
         scored line. Of several equal rows each gets a line of its own, as long as there are such
         lines.
+
+        For scored lines with the fingerprints "a", "b" and "a", the rows "a", "c", "a" and "a" give
+        0, -1, 2 and -1.
 
         marks: a number for the fingerprint of each row.
         """
@@ -88,13 +92,16 @@ class Earlier:
 
     def knows(self, marks: UnsignedIntegers, ids: UnsignedIntegers) -> npt.NDArray[np.bool_]:
         """Returns for each row whether any line has its mark or its id, with or without a score."""
-        fingerprints = np.concatenate((self.marks, self.ids))
-        return np.isin(marks, fingerprints) | np.isin(ids, fingerprints)
+        numbers_of_lines = np.concatenate((self.marks, self.ids))
+        return np.isin(marks, numbers_of_lines) | np.isin(ids, numbers_of_lines)
 
 
 def by_fingerprint(lines: Sequence[EarlierLine], marks: Iterable[str]) -> dict[int, EarlierLine]:
     """Returns the earlier line of each row, by the row's number. Rows without an earlier line are
     missing in the result. Of several equal rows each gets a line of its own.
+
+    For lines with the fingerprints "a" and "b", the rows "b", "c" and "a" give {0: the second line,
+    2: the first line}.
 
     marks: the fingerprints of the rows, in order.
     """

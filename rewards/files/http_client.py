@@ -59,16 +59,13 @@ class Server:
                 f"{whose} has a user, a password or a '?' in it: leave it out, and put a key into "
                 f"{KEY_VARIABLE}"
             )
-        try:
-            parsed = httpx.URL(url)
-        except httpx.InvalidURL:
-            parsed = httpx.URL()
-        if parsed.scheme not in ("http", "https") or not parsed.host:
+        host = _host_of(url)
+        if not host:
             raise ValueError(
                 f"{whose} {url!r} is none of http or https: give one such as http://127.0.0.1:8000"
             )
-        api_key(parsed.host)  # raises for a key that no header can hold
-        server = cls(url.rstrip("/"), parsed.host)
+        api_key(host)  # raises for a key that no header can hold
+        server = cls(url.rstrip("/"), host)
         # The certificates are tried now, so that an error is reported here and not at the first
         # question.
         try:
@@ -106,6 +103,17 @@ class Server:
             verify=httpx.create_ssl_context() if secure else False,
             trust_env=not self.here,
         )
+
+
+def _host_of(url: str) -> str:
+    """Returns the host of an http or https url: "h" for "http://h:8000/v1". Returns "" for any
+    other text.
+    """
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return ""
+    return parsed.host if parsed.scheme in ("http", "https") else ""
 
 
 def without_secret(name: str) -> str:
@@ -150,6 +158,8 @@ def key_in(name: str) -> str:
 def safe_line(message: str | bytes, longest: int = SHOWN_SERVER_CHARACTERS) -> str:
     """Returns a server's words in a form that is safe to print: one line of at most `longest`
     printable characters, with `***` in place of secrets.
+
+    "wrong key:\\nBearer abc" becomes "wrong key: Bearer ***".
     """
     text = message.decode(errors="replace") if isinstance(message, bytes) else message
     # Control characters, which could change the terminal, become spaces. The words become one line.

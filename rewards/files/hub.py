@@ -48,35 +48,44 @@ def load_split(
         raise ValueError(
             f"{HUB_PREFIX}{name} needs the package datasets: pip install 'spanreward[train]'."
         ) from None
-    folder = Path(name)
-    if not folder.is_dir():
+    if not Path(name).is_dir():
         offline_without_hub()
+    expected = (OSError, ValueError, KeyError, RuntimeError, datasets.exceptions.DatasetsError)
     try:
-        # A folder that `save_to_disk` has written has one of these files: the first for several
-        # splits, the second for a single split.
-        if (folder / "dataset_dict.json").is_file():
-            return datasets.load_from_disk(name)[split]
-        if (folder / "state.json").is_file():
-            return datasets.load_from_disk(name)
-        return datasets.load_dataset(
-            name, subset, split=split, revision=revision, streaming=streaming
-        )
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        RuntimeError,
-        datasets.exceptions.DatasetsError,
-    ) as error:
-        # The message quotes the first line of the underlying reason.
-        cause = error.__cause__ or error
-        words = str(cause).strip() or type(cause).__name__
-        reason = words.splitlines()[0].rstrip(".:")
+        return _split_of(datasets, name, split, subset, revision, streaming)
+    except expected as error:
         raise ValueError(
-            f"the split {split!r} of the dataset {name!r} cannot be loaded ({reason}): it is named "
+            f"the split {split!r} of the dataset {name!r} cannot be loaded ({_reason_of(error)}): "
+            "it is named "
             "by a hub id or a folder, what is private or gated needs `hf auth login`, and "
             "HF_HUB_OFFLINE=1 looks in the cache only."
         ) from error
+
+
+def _split_of(
+    datasets: Any, name: str, split: str, subset: str | None, revision: str | None, streaming: bool
+) -> Any:
+    """Returns what `load_split` returns. Raises the errors of `datasets`.
+
+    datasets: the module, which is an optional package.
+    """
+    # A folder that `save_to_disk` has written has one of these files: the first for several splits,
+    # the second for a single split.
+    folder = Path(name)
+    if (folder / "dataset_dict.json").is_file():
+        return datasets.load_from_disk(name)[split]
+    if (folder / "state.json").is_file():
+        return datasets.load_from_disk(name)
+    return datasets.load_dataset(name, subset, split=split, revision=revision, streaming=streaming)
+
+
+def _reason_of(error: Exception) -> str:
+    """Returns the first line of an error's own cause, or of the error itself, for a message. An
+    error without words is named by its type.
+    """
+    cause = error.__cause__ or error
+    words = str(cause).strip() or type(cause).__name__
+    return words.splitlines()[0].rstrip(".:")
 
 
 def with_undecoded_pictures(split: Any) -> Any:

@@ -30,8 +30,11 @@ class JsonAndBytes:
         """
         self._behind = bytearray()
         try:
+            # For each part of type bytes the encoder calls `_place_of`, which appends the part to
+            # `_behind`.
             text = self._encoder.encode(value).encode("utf-8", "surrogatepass")
-            content = len(text).to_bytes(LENGTH_BYTES, "big") + text + self._behind
+            length = len(text).to_bytes(LENGTH_BYTES, "big")
+            content = length + text + self._behind
             is_exact = self.unpacked(content) == value
         except (TypeError, ValueError, RecursionError):
             return None
@@ -60,8 +63,10 @@ class JsonAndBytes:
         return {self._mark: [start, len(self._behind)]}
 
     def _with_bytes(self, part: dict[str, Any]) -> Any:
-        """Returns the bytes that an object of the JSON replaces, or the object itself if it
-        replaces no bytes.
+        """Returns what an object of the JSON stands for: {mark: [0, 3]} stands for the first three
+        bytes after the JSON. Any other object stands for itself.
+
+        The decoder calls this for each object.
         """
         if self._mark not in part:
             return part

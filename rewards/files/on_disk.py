@@ -75,7 +75,7 @@ class OnDisk(_Stored[T]):
     def __init__(self, values: Iterable[T]) -> None:
         super().__init__()
         self._form = JsonAndBytes()
-        self._file = without_name()
+        self._file = without_name()  # a new temporary file, which no folder lists
         self._in_memory: dict[int, T] = {}  # values that the file cannot hold, by number
         finalize(self, _close_quietly, self._file)
         for value in values:
@@ -128,10 +128,12 @@ class Lines(_Stored[dict[str, Any]]):
         """Reads the lines that were appended since the last call."""
         # Seeking to the end first empties the buffer, which may be out of date if the file was cut.
         self._file.seek(0, SEEK_END)
-        self._file.seek(self.size)
+        line_end = self.size  # the end of the last whole line
+        self._file.seek(line_end)
         for line in self._file:
             if line.endswith(b"\n"):  # a last line without a break may still be growing
-                self._ends.append(self.size + len(line))
+                line_end += len(line)
+                self._ends.append(line_end)
 
     def _entry(self, number: int) -> dict[str, Any]:
         """Returns the object in the line with this number."""

@@ -81,9 +81,9 @@ def resumed_lines(
         _lock(file, output)
         if overwrite:
             file.truncate(0)  # before new settings are written
-        output_with_lines = output if output.stat().st_size else None
+        has_lines = output.stat().st_size > 0
         settings_file = output.with_name(f"{output.name}.settings.json")
-        settle_settings(settings_file, settings, output_with_lines)
+        settle_settings(settings_file, settings, output if has_lines else None)
         lines = Lines(output)
         # even with equal settings the lines may be of another command
         _check_keys(lines, keys, output)
@@ -122,38 +122,35 @@ def _check_keys(lines: Lines, keys: Mapping[str, Any], output: Path) -> None:
                 )
 
 
-def settle_settings(beside: Path, settings: Mapping[str, Any], path: Path | None) -> None:
-    """Writes the settings of a new output to the file `beside`. For an output that already has
-    lines, checks instead that the settings in `beside` are the same.
+def settle_settings(settings_file: Path, settings: Mapping[str, Any], output: Path | None) -> None:
+    """Writes the settings of a new output to `settings_file`. For an output that already has lines,
+    checks instead that the settings in `settings_file` are the same.
 
-    path: the output if it already has lines, or None. Raises ValueError if `path` is given, and
-    `beside` is missing or holds other settings. The version of this package is one of the settings.
+    output: the output if it already has lines, or None. Raises ValueError if `output` is given, and
+    `settings_file` is missing or has other settings. The version of this package is one of the
+    settings.
     """
-    # The settings are converted to JSON and back, so that they can be compared with the settings in
-    # the file. A path becomes a text, for example.
-    with_version = {**settings, "spanreward": version("spanreward")}
-    settings_text = json.dumps(with_version, default=str)
-    new_settings = json.loads(settings_text)
-    if path is None:
-        write_json(beside, new_settings)
+    new_settings = _settings_as_json(settings)
+    if output is None:
+        write_json(settings_file, new_settings)
         return
-    made_with: dict[str, Any] = {}
-    if beside.is_file():
-        made_with = object_in(beside.read_bytes())
-    if not made_with:
+    old_settings: dict[str, Any] = {}
+    if settings_file.is_file():
+        old_settings = object_in(settings_file.read_bytes())
+    if not old_settings:
         raise ValueError(
-            f"{path} exists and nothing says what made it (in {beside}): {OUTPUT_REMEDY}"
+            f"{output} exists and nothing says what made it (in {settings_file}): {OUTPUT_REMEDY}"
         )
-    # The settings that differ: their earlier and their new values.
-    had = {}
-    new_values = {}
-    for key in {**made_with, **new_settings}:
-        if made_with.get(key) != new_settings.get(key):
-            had[key] = made_with.get(key)
+    # The settings that differ, with their old and their new values.
+    old_values: dict[str, Any] = {}
+    new_values: dict[str, Any] = {}
+    for key in {**old_settings, **new_settings}:
+        if old_settings.get(key) != new_settings.get(key):
+            old_values[key] = old_settings.get(key)
             new_values[key] = new_settings.get(key)
-    if had:
+    if old_values:
         raise ValueError(
-            f"{path} was made with {had}, and you ask for {new_values}: {OUTPUT_REMEDY}"
+            f"{output} was made with {old_values}, and you ask for {new_values}: {OUTPUT_REMEDY}"
         )
 
 
@@ -170,11 +167,21 @@ def check_place(path: Path | None) -> None:
             raise ValueError(f"{path} cannot be made, as {folder} is a file: choose another file.")
 
 
+def _settings_as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings, and the version of this package, as they are read from JSON: a path as
+    a text, a tuple as a list. So they can be compared with the settings in a file.
+    """
+    with_version = {**settings, "spanreward": version("spanreward")}
+    as_json: dict[str, Any] = json.loads(json.dumps(with_version, default=str))
+    return as_json
+
+
 def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> None:
     """Raises ValueError if the file of --json cannot be made, or already holds something other than
     earlier numbers of the same command and settings.
 
-    like: the keys and values that such numbers have; None as a value allows any value.
+    like: the keys and values that the content of such a file has. A value None means that the key
+    may have any value: {"metric": "posh", "scores": None} allows {"metric": "posh", "scores": [1]}.
     """
     check_place(path)
     if overwrite or path is None or not path.is_file():
@@ -183,7 +190,8 @@ def check_json(path: Path | None, like: Mapping[str, Any], overwrite: bool) -> N
         return  # an empty file may be overwritten
     content = object_in(path.read_bytes())
     for key, value in like.items():
-        is_alike = key in content and value in (None, content[key])
+        any_value_is_right = value is None
+        is_alike = key in content and (any_value_is_right or content[key] == value)
         if not is_alike:
             raise ValueError(
                 f"{path} exists, and holds no {key!r} as this command's numbers do: choose another "

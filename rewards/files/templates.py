@@ -64,6 +64,9 @@ def filled_places(template: str, **values: str) -> dict[str, tuple[int, int]]:
 def literal_lines(template: str) -> list[str]:
     """Returns the lines of the template that have no placeholder, or only `{number}`: "[Reference
     {number} begins]". Empty lines are skipped, and white space at the ends of a line is dropped.
+
+    text/quoting.py looks for these lines in completions, because a completion with such a line may
+    imitate the prompt.
     """
     lines = []
     for line in template.splitlines():

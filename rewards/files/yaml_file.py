@@ -45,26 +45,27 @@ def read_yaml(text: str, where: str) -> Any:
 
 def size_of(node: yaml.Node, sizes: dict[int, int]) -> int:
     """Returns the number of values in a node, with aliases expanded. The node itself counts as a
-    value.
+    value: [a, [b, c]] has 5 values.
 
     sizes: the sizes of the nodes that were already counted, by the node's id. The size is 0 while a
     node is being counted. An alias is the same node again. Raises ValueError for a node that
     contains itself, and for a repeated key.
     """
-    if id(node) not in sizes:
-        parts = node.value  # the nodes of a list, or the characters of a text
-        if isinstance(node, yaml.MappingNode):
-            _check_keys(node)
-            parts = list(chain.from_iterable(node.value))  # keys and values
-        sizes[id(node)] = 0  # being counted
-        size = 1
-        for part in parts:
-            if isinstance(part, yaml.Node):
-                size += size_of(part, sizes)
-        sizes[id(node)] = size
-    elif not sizes[id(node)]:
-        raise ValueError("a value holds itself, by an alias")
-    return sizes[id(node)]
+    if id(node) in sizes:  # an alias
+        if sizes[id(node)] == 0:
+            raise ValueError("a value holds itself, by an alias")
+        return sizes[id(node)]
+    sizes[id(node)] = 0  # being counted
+    parts = node.value  # the nodes of a list, or the characters of a text
+    if isinstance(node, yaml.MappingNode):
+        _check_keys(node)
+        parts = list(chain.from_iterable(node.value))  # keys and values
+    size = 1
+    for part in parts:
+        if isinstance(part, yaml.Node):
+            size += size_of(part, sizes)
+    sizes[id(node)] = size
+    return size
 
 
 def _check_keys(node: yaml.MappingNode) -> None:

@@ -68,8 +68,9 @@ def load_judge(spec: str, cache: bool | str | Path | None = False, **options: An
     0: a rating counts however little probability is on the scale.
 
     cache: True keeps the answers in the cache folder (CachedJudge), a path keeps them in that file,
-    and False does not keep them. None is True if the name gives a model or is `cascade`, and False
-    otherwise, as for `match`. options: arguments of the judge's class, such as memory or deadline.
+    and False does not keep them. None keeps them in the cache folder if the name gives a model or
+    is `cascade`, and does not keep them otherwise, as for `match`. options: arguments of the
+    judge's class, such as memory or deadline.
 
     Raises ValueError for an unknown name or option, and ImportError if a package is missing.
     """
@@ -106,6 +107,8 @@ def as_judge(judge: Judge | str) -> Judge:
 def options_of(judge_class: type[Judge]) -> list[str]:
     """Returns the names of the arguments that a judge's class takes. If its `__init__` has
     `**settings`, the arguments of the base class are included.
+
+    For ServerJudge these are url, model and tokenizer, and all arguments of RemoteJudge.
     """
     parameters = inspect.signature(judge_class).parameters.values()
     names: list[str] = []
@@ -138,8 +141,7 @@ def _make_judge(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     """
     if len(names_of_members(spec)) > 1:
         return _make_jury(spec, options)
-    # The class is found in the user's file or in JUDGE_KINDS. A user's file may also hold a
-    # finished judge.
+    # A user's file may hold a finished judge in place of a class.
     judge_class: Any
     from_name: dict[str, str] = {}
     if is_custom(spec):
@@ -149,23 +151,35 @@ def _make_judge(spec: str, options: dict[str, Any]) -> tuple[Judge, bool]:
     if isinstance(judge_class, Judge):
         return judge_class, False
     _check_options(spec, judge_class, from_name, options)
-    # The judges of a cascade may be given by name.
-    if spec == "cascade":
-        for key in ("student", "teacher"):
-            if key in options:
-                options = {**options, key: as_judge(options[key])}
-    # SmolLM2 puts only 3 to 16 % of the probability on the digits for PoSh's questions. The default
-    # MIN_MASS would refuse half of its ratings.
-    if from_name.get("model") == "smollm2":
-        options = {"min_mass": 0.0, **options}
+    arguments = {**from_name, **_final_options(spec, from_name, options)}
     # `bind` finds a missing argument without calling the class. So a TypeError that the class
     # itself raises is not mistaken for a missing argument.
     try:
-        inspect.signature(judge_class).bind(**from_name, **options)
+        inspect.signature(judge_class).bind(**arguments)
     except TypeError as error:
         raise ValueError(f"the judge {without_secret(spec)} is not complete: {error}.") from error
     has_model = bool(from_name) or spec == "cascade"
-    return judge_class(**from_name, **options), has_model
+    return judge_class(**arguments), has_model
+
+
+def _final_options(
+    spec: str, from_name: Mapping[str, str], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns the options with the judges of a cascade in place of their names, and with SmolLM2's
+    min_mass if none is given.
+
+    spec: the judge's name. from_name: the arguments that the name gives, such as the model.
+    """
+    final = dict(options)
+    if spec == "cascade":
+        for key in ("student", "teacher"):
+            if key in final:
+                final[key] = as_judge(final[key])
+    # SmolLM2 puts only 3 to 16 % of the probability on the digits for PoSh's questions. The default
+    # MIN_MASS would refuse half of its ratings.
+    if from_name.get("model") == "smollm2":
+        final.setdefault("min_mass", 0.0)
+    return final
 
 
 def _check_options(
@@ -219,14 +233,8 @@ def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
     if kind not in JUDGE_KINDS:
         raise _unknown_judge(spec)
     where, form = JUDGE_KINDS[kind]
-    # The form gives the names of the arguments: URL#MODEL gives `url` and `model`. If the name has
-    # more # than the form, the last argument contains the rest: "server:URL#a#b" has the model
-    # "a#b".
-    names = form.lower().split("#") if form else []
-    values: list[str] = []
-    if colon:
-        values = rest.split("#", len(names) - 1)
-    if len(values) != len(names) or not all(values):
+    arguments = _arguments_in_form(form, rest if colon else None)
+    if arguments is None:
         raise ValueError(
             f"the judge {without_secret(spec)!r} is not complete, or has too much: a judge is "
             f"{FORMS_OF_A_NAME}."
@@ -237,7 +245,29 @@ def _class_and_arguments(spec: str) -> tuple[type[Judge], dict[str, str]]:
         raise ImportError(
             missing_package_sentence(f"the judge {without_secret(spec)}", error) or str(error)
         ) from error
-    return judge_class, dict(zip(names, values, strict=True))
+    return judge_class, arguments
+
+
+def _arguments_in_form(form: str, text: str | None) -> dict[str, str] | None:
+    """Returns the arguments in the part of a judge's name after the colon, or None if that part
+    does not have the form.
+
+    The form URL#MODEL and the text "http://h#m" give {"url": "http://h", "model": "m"}. If the text
+    has more # than the form, the last argument contains the rest: "http://h#a#b" has the model
+    "a#b".
+
+    form: "" if nothing may follow the kind. text: None if the name has no colon.
+    """
+    if not form:
+        return {} if text is None else None
+    if text is None:
+        return None
+    names = form.lower().split("#")
+    values = text.split("#", maxsplit=len(names) - 1)
+    has_all_values = len(values) == len(names) and all(values)
+    if not has_all_values:
+        return None
+    return dict(zip(names, values, strict=True))
 
 
 def _unknown_judge(spec: str) -> ValueError:
@@ -253,14 +283,14 @@ def _unknown_judge(spec: str) -> ValueError:
             f"{unknown_name_message('judge', kind, JUDGE_KINDS, without_secret(spec))} A judge is "
             f"{FORMS_OF_A_NAME}."
         )
-    # "openai:gpt-4o" and "gpt-4o" name a model, and "https://host" names a server
-    url = "URL"
-    model = rest or spec
-    if without_secret(spec) != spec:
-        model = "MODEL"
-    elif rest.startswith("//"):
-        url = spec
-        model = "MODEL"
+    # The message shows how to ask the model or the server that the name gives.
+    may_have_secret = without_secret(spec) != spec
+    if may_have_secret:  # no part of the name is shown
+        url, model = "URL", "MODEL"
+    elif rest.startswith("//"):  # "https://host" is the url of a server
+        url, model = spec, "MODEL"
+    else:  # "openai:gpt-4o" and "gpt-4o" give the model gpt-4o
+        url, model = "URL", rest or spec
     how = (
         f"chat:{url}#{model} or server:{url}#{model} behind an API, vllm:{model} or "
         f"transformers:{model} here"

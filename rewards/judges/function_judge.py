@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from spanreward.rewards.base.verdict import Status
+from spanreward.rewards.files.http_client import safe_line
 from spanreward.rewards.judges.judge import (
     LARGEST_MASS,
     Failure,
@@ -69,7 +70,8 @@ class FunctionJudge(Judge):
                 return answer
             return read(answer)
         except Exception as error:  # the function is not ours and may raise anything
-            return Failure(Status.ERROR, f"{self.name}: {type(error).__name__}: {error}")
+            why = safe_line(f"{self.name}: {type(error).__name__}: {error}")
+            return Failure(Status.ERROR, why)
 
     def _rating(self, answer: Any, scale: Sequence[str]) -> Rating | Failure:
         """Returns the rating in an answer, or a Failure (UNPARSED) that quotes the answer."""
@@ -89,24 +91,36 @@ def as_rating(answer: Any, scale: Sequence[str]) -> Rating | None:
     by `read_written_rating`.
     """
     if isinstance(answer, Mapping):
-        by_entry: dict[str, Any] = {}
-        for entry, share in answer.items():
-            by_entry[str(entry)] = share  # {4: 1.0} means {"4": 1.0}
-        shares: dict[str, float] = {}
-        for entry in scale:
-            shares[entry] = float(by_entry.get(entry, 0.0))
-        mass = sum(shares.values())
-        in_range = all(0 <= share <= 1 for share in shares.values())
-        if not in_range or not 0 < mass <= LARGEST_MASS:
-            return None
-        probabilities = {entry: share / mass for entry, share in shares.items()}
-        return Rating(probabilities, min(mass, 1.0))
+        return _rating_of_shares(answer, scale)
     if isinstance(answer, int | float):
-        if not all(entry.isdecimal() for entry in scale):
-            return None  # a number has no meaning on a scale of letters
-        lowest = float(scale[0])
-        highest = float(scale[-1])
-        if lowest <= answer <= highest:
-            return rating_of(answer, scale)
-        return None
+        return _rating_of_number(answer, scale)
     return read_written_rating(str(answer), scale)
+
+
+def _rating_of_shares(shares: Mapping[Any, Any], scale: Sequence[str]) -> Rating | None:
+    """Returns a mapping from entries to probabilities as a Rating, or None if the probabilities are
+    outside [0, 1], or if their sum is 0 or above LARGEST_MASS.
+
+    An entry may be a number: {4: 1.0} means {"4": 1.0}. An entry that is missing has probability 0.
+    """
+    by_entry = {str(entry): share for entry, share in shares.items()}
+    on_scale = {entry: float(by_entry.get(entry, 0.0)) for entry in scale}
+    mass = sum(on_scale.values())
+    in_range = all(0 <= share <= 1 for share in on_scale.values())
+    if not in_range or not 0 < mass <= LARGEST_MASS:
+        return None
+    probabilities = {entry: share / mass for entry, share in on_scale.items()}
+    return Rating(probabilities, min(mass, 1.0))
+
+
+def _rating_of_number(number: float, scale: Sequence[str]) -> Rating | None:
+    """Returns a number as a Rating, or None if the number is not on the scale: 7 on a scale from 1
+    to 5, or any number on a scale of letters.
+    """
+    if not all(entry.isdecimal() for entry in scale):
+        return None
+    lowest = float(scale[0])
+    highest = float(scale[-1])
+    if lowest <= number <= highest:
+        return rating_of(number, scale)
+    return None

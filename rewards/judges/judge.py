@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
+from operator import is_
 from typing import Any, Self, TypeVar
 
 from PIL import Image
@@ -301,14 +302,7 @@ def _answers_to_distinct(
     """
     keys = question_keys(questions)
     distinct = dict(zip(keys, questions, strict=True))
-    by_key: dict[str, Any] = {}
-    # A judge that reads text only fails at each question with a picture. `sees_pictures` is read
-    # only if a question has a picture, because a local judge must read its model's files to know
-    # it.
-    pictured = [key for key, question in distinct.items() if question.images]
-    if pictured and not judge.sees_pictures:
-        unseen = Failure(Status.ERROR, f"{UNSEEING_MESSAGE.format(judge=judge)}, or {IN_WORDS}.")
-        by_key = dict.fromkeys(pictured, unseen)
+    by_key: dict[str, Any] = dict(_unseen_pictures(judge, distinct))
     # The pictures of the other questions are converted. A question whose picture cannot be decoded
     # fails here.
     keys_left = [key for key in distinct if key not in by_key]
@@ -317,19 +311,32 @@ def _answers_to_distinct(
     for key, question in zip(keys_left, _with_seen_pictures(questions_left), strict=True):
         if isinstance(question, Failure):
             by_key[key] = question
-        elif judge._takes_shared:
+        elif judge._takes_shared:  # the judge can read messages that are a SharedPrompt
             askable[key] = question
         else:
-            askable[key] = _with_a_list(question)
+            askable[key] = _with_list_of_messages(question)
     if askable:
-        # The remaining questions go to the judge.
         answers = _answers_or_halves(list(askable.values()), ask)
         by_key |= zip(askable, answers, strict=True)
     return [by_key[key] for key in keys]
 
 
-def _with_a_list(question: Question) -> Question:
-    """Returns the question with its messages as a list, in place of a SharedPrompt."""
+def _unseen_pictures(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Failure]:
+    """Returns a Failure for each question with a picture, by the question's key, if the judge reads
+    text only. Returns {} if the judge sees pictures.
+
+    `sees_pictures` is read only if a question has a picture, because a local judge must read its
+    model's files to know it.
+    """
+    pictured = [key for key, question in questions.items() if question.images]
+    if not pictured or judge.sees_pictures:
+        return {}
+    unseen = Failure(Status.ERROR, f"{UNSEEING_MESSAGE.format(judge=judge)}, or {IN_WORDS}.")
+    return dict.fromkeys(pictured, unseen)
+
+
+def _with_list_of_messages(question: Question) -> Question:
+    """Returns the question with its messages as a list: a SharedPrompt becomes a list."""
     if isinstance(question.messages, list):
         return question
     return replace(question, messages=list(question.messages))
@@ -383,27 +390,30 @@ def _with_seen_pictures(questions: Sequence[Question]) -> list[Question | Failur
     converted: dict[int, Image.Image | Failure] = {}  # by the id of the question's own image
     seen_questions: list[Question | Failure] = []
     for question in questions:
-        images: list[Any] = []
-        failure = None  # of the question's first picture that cannot be seen
-        has_new_image = False
-        for image in question.images:
-            picture = image  # an object that is no PIL image is passed on, and the judge refuses it
-            if isinstance(image, Image.Image):
-                if id(image) not in converted:
-                    converted[id(image)] = _converted_picture(image)
-                picture = converted[id(image)]
-            if failure is None and isinstance(picture, Failure):
-                failure = picture
-            if picture is not image:
-                has_new_image = True
-            images.append(picture)
-        if failure is not None:
-            seen_questions.append(failure)
-        elif has_new_image:
-            seen_questions.append(replace(question, images=tuple(images)))
-        else:
+        pictures = [_seen_picture(image, converted) for image in question.images]
+        failures = [picture for picture in pictures if isinstance(picture, Failure)]
+        unchanged = all(map(is_, pictures, question.images))
+        if failures:
+            seen_questions.append(failures[0])
+        elif unchanged:
             seen_questions.append(question)  # the same object, whose key has been computed
+        else:
+            seen_questions.append(replace(question, images=tuple(pictures)))
     return seen_questions
+
+
+def _seen_picture(image: Any, converted: dict[int, Image.Image | Failure]) -> Any:
+    """Returns a question's picture as every judge sees it, or a Failure if it cannot be decoded. An
+    object that is no PIL image is returned as it is, and the judge refuses it.
+
+    converted: the pictures that were converted before, by the id of the image. The new picture is
+    added.
+    """
+    if not isinstance(image, Image.Image):
+        return image
+    if id(image) not in converted:
+        converted[id(image)] = _converted_picture(image)
+    return converted[id(image)]
 
 
 def _converted_picture(image: Image.Image) -> Image.Image | Failure:
@@ -469,7 +479,7 @@ def answers_or_failures(count: int, ask: Callable[[], Sequence[T | Failure]]) ->
         return check_ratings([answer for _, answer in numbered])
     except Exception as error:  # a judge of a user's own may raise anything
         log.exception("one judge of several raised")
-        return [Failure(Status.ERROR, f"{type(error).__name__}: {error}")] * count
+        return [_failure_of_error(error)] * count
 
 
 class OuterJudge(Judge):

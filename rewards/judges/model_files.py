@@ -40,7 +40,16 @@ def model_folder(model: str, download: bool = True, files: Sequence[str] = MODEL
         raise FileNotFoundError(
             f"the judge's model {model} is no folder: give a folder, a hub id, or 'smollm2'"
         )
-    # Any other name is a hub id.
+    return _hub_folder(model, download, files)
+
+
+def _hub_folder(model: str, download: bool, files: Sequence[str]) -> Path:
+    """Returns the folder of a hub id in the hub's cache. The files are downloaded first if they are
+    not there.
+
+    download, files: as in `model_folder`. Raises FileNotFoundError for a hub id that is neither in
+    the cache nor can be downloaded.
+    """
     try:
         if download:
             offline_without_hub()

@@ -107,21 +107,11 @@ def question_keys(
     about: plain data that the keys shall also depend on, such as the name of a judge.
     """
     hashes = _SharedHashes()
+    keys: list[str] = []
     for question in questions:
         if question._key is None:
-            # Another order of these fields would change all keys, and existing caches would be
-            # lost.
-            content = [
-                _messages_content(question, hashes),
-                [hashes.of_picture(image) for image in question.images],
-                _probe_content(question.probe, hashes),
-                question.description,
-                question.top,
-                question.again,
-            ]
-            key = _sha256_digits(exact_json(content))[:32]
-            object.__setattr__(question, "_key", key)  # the class is frozen
-    keys = [str(question._key) for question in questions]
+            object.__setattr__(question, "_key", _own_key(question, hashes))  # the class is frozen
+        keys.append(str(question._key))
     if not about:
         return keys
     # `about` is hashed together with the question's own key. So the own key, which is kept in the
@@ -131,6 +121,23 @@ def question_keys(
     for key in keys:
         keys_about.append(_sha256_digits(shared + key.encode())[:32])
     return keys_about
+
+
+def _own_key(question: Question, hashes: "_SharedHashes") -> str:
+    """Returns a hash (32 hex digits) of all fields of a question.
+
+    hashes: the hashes of texts, pictures and graphs that several questions share. Another order of
+    the fields would change all keys, and existing caches would be lost.
+    """
+    content = [
+        _messages_content(question, hashes),
+        [hashes.of_picture(image) for image in question.images],
+        _probe_content(question.probe, hashes),
+        question.description,
+        question.top,
+        question.again,
+    ]
+    return _sha256_digits(exact_json(content))[:32]
 
 
 class _SharedHashes:
@@ -169,10 +176,16 @@ class _SharedHashes:
 def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
     """Returns the messages of a question as plain data, for the question's key.
 
-    Many questions share the text of the last message up to the end of the description. This shared
-    text is replaced by its hash, which is computed once for all of the questions. The result is a
-    list: the fields of each message, of the last message without its content; then the hash; then
-    the rest of the last message's content.
+    A system's message "Be brief." and a user's message "TEXT: a kite. Is it red?", with a
+    description that ends at 13, give a list of four entries:
+
+        [("content", "Be brief."), ("role", "system")]    # each earlier message
+        [("role", "user")]                                # the last message without its content
+        the hash of "TEXT: a kite."                       # its content up to the description's end
+        " Is it red?"                                     # the rest of its content
+
+    Many questions share the text up to the end of the description, so its hash is computed once for
+    all of them.
     """
     shared_end = question.description[1]
     messages = question.messages
@@ -194,16 +207,20 @@ def _messages_content(question: Question, hashes: _SharedHashes) -> list[Any]:
 def _shared_prompt_content(
     prompt: SharedPrompt, shared_end: int, hashes: _SharedHashes
 ) -> list[Any]:
-    """Returns what `_messages_content` returns for a list with the same message.
+    """Returns the messages of a SharedPrompt as plain data, equal to what `_messages_content`
+    returns for the same messages in a list.
 
-    Only the hash of the shared beginning is taken, once for all questions that share it. So the
-    long beginning is not copied for each question.
+    The beginning "TEXT: a kite.", the rest " Is it red?" and the end 13 give [[("role", "user")],
+    the hash of "TEXT: a kite.", " Is it red?"].
 
-    shared_end: the end of the shared text, which is within the beginning.
+    Beginning and rest are not joined here, because the beginning is long, and many questions share
+    it.
+
+    shared_end: the end of the description, an offset within the beginning.
     """
     shared_hash = hashes.of_text(prompt.beginning[:shared_end])
     rest = prompt.beginning[shared_end:] + prompt.rest
-    fields = [["role", "user"]]
+    fields = [("role", "user")]  # a SharedPrompt has one message, of the user
     return [fields, shared_hash, rest]
 
 

@@ -14,13 +14,13 @@ number of words ahead, or does not backtrack (`*+`).
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from spanreward.rewards.judges.judge import Rating, rating_of
+from spanreward.rewards.judges.rating_context import is_asserted, is_denied, sentence_before
 from spanreward.rewards.text.shown import blank_unshown
 
-LOOK_BACK = 200  # characters before a rating that are searched for its sentence
 LONGEST_LINE = 100  # characters of a line that may be only a rating
 
 # `++`, `*+` and `{1,9}+` are possessive: they match as much as possible and never backtrack. A
@@ -63,9 +63,9 @@ _LINK_PATTERN = rf"""
             (?:\s++(?:{_FILLING_WORDS})\b){{0,3}}:?)?
     {_MARKUP_PATTERN}(?:(?:{_CHOSEN_NOUNS})\s++)?{_MARKUP_PATTERN}"""
 # The words before a number: "give it a", "score the second caption as", "deserves a solid", "that's
-# a".
+# a". The group `persons_verb` has a verb for what a person does, such as "give".
 _VERB_PATTERN = rf"""(?<!\w)(?:
-    (?P<first_person>rate|rated|grade|graded|score|scored|give|gave|assign|assigned|award)
+    (?P<persons_verb>rate|rated|grade|graded|score|scored|give|gave|assign|assigned|award)
         (?:\s++(?:it|this|that|them
             |(?:the|this|that|its)(?:\s++(?!(?:not|only|with|from|than|because)\b)[^\W\d]++){{1,5}}
         ))?
@@ -73,7 +73,7 @@ _VERB_PATTERN = rf"""(?<!\w)(?:
     |(?:deserves|merits|earns)\s++an?\b
     |(?:it|this|that)(?:\s++(?:is|would\ be)|['\u2019]s)\s++an?\b
     )(?:\s++(?:solid|strong|high|low|good|perfect|full|clear|generous)\b)?{_MARKUP_PATTERN}"""
-_CHOICE_VERB = rf"""(?<!\w)(?P<first_person>choose|prefer|pick|select|vote\ for|go\ with)
+_CHOICE_VERB = rf"""(?<!\w)(?P<persons_verb>choose|prefer|pick|select|vote\ for|go\ with)
     (?:\s++the)?(?:\s++(?:{_CHOSEN_NOUNS}))?{_MARKUP_PATTERN}"""
 # "[[4]]", which MT-Bench's prompts ask for; "\boxed{4}" and "\boxed{\text{4}}", which models for
 # mathematics write.
@@ -95,31 +95,6 @@ _ORNAMENTS = re.compile(_ORNAMENT_PATTERN)
 # The number of an entry in a list: "3." or "3)".
 _LIST_MARK = re.compile(r"\W*+(\d{1,3})[.)]\W*+")
 
-# The only words that may be directly before a label. With another word the label rates something
-# else: "confidence score".
-_BEFORE_LABEL = re.compile(
-    r"""so|thus|hence|therefore|then|and|but|as|is|with|at|of|for|give|gave|assign|deserves?|merits?
-    |the|my|this|a|an|our|its|would|be|i|final|overall|total|numerical|numeric|integer|fair
-    |high|low|good|perfect|solid|strong|moderate|better|best|right|correct|or|rather""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_LAST_WORD = re.compile(r"(?<![^\W_])([^\W_]++)[ _-]{1,3}\Z")
-_SENTENCE_END = re.compile(r"[.!?;\n]|\b(?:so|therefore|thus|hence)\b", re.IGNORECASE)
-_CLAUSE_END = re.compile(r"[,:()*|#]|\bbut\b", re.IGNORECASE)
-# Words in the clause of a rating that deny the rating, or that attribute it to somebody else.
-_DENYING_WORDS = re.compile(
-    r"""\b(?:not|cannot|\w{1,9}n['\u2019]t|never|no|neither|nor|without|unable|refuse\w*
-    |declin\w*|instead|previous\w*|(?<!['\u2019]d\ )says?|said|shows?|reads?|claims?|states?
-    |writes?|wrote|asks?|asked)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# Words in the clause of a rating without a sign that leave the choice open: "3 or 4".
-_OPEN_CHOICE = re.compile(r"\b(?:or|either|maybe|perhaps)\b", re.IGNORECASE)
-# Words in the sentence of a rating that make the rating conditional, or that refuse to rate.
-_CONDITION_WORDS = re.compile(
-    r"\b(?:if|unless|whether|(?:I|we)\b.{0,15}?(?:\bnot\b|n['\u2019]t\b|cannot|unable|refuse|declin))",
-    re.IGNORECASE | re.DOTALL,
-)
 _FIRST_PERSON = re.compile(r"\b(?:I|[Ww]e)\b")
 # Words with which a sentence may continue after its rating. Before any other word a number is a
 # count ("3 people"), or the sentence is about the number itself ("a rating of 5 requires").
@@ -160,22 +135,24 @@ class Entry:
 
     Attributes:
         value: the number or letter. None if the number is not on the scale.
-        end: the offset after the number or letter.
-        rest: the offset after its denominator and its unit: after "stars" in "4/5 stars".
+        value_end: the offset after the number or letter: after "4" in "4/5 stars".
+        unit_end: the offset after its denominator and its unit: after "stars" in "4/5 stars".
+            Without denominator and unit it equals `value_end`.
     """
 
     value: float | str | None
-    end: int
-    rest: int
+    value_end: int
+    unit_end: int
 
 
 def read_written_rating(text: str, scale: Sequence[str]) -> Rating | None:
     """Returns the rating that the text gives on a scale of numbers or of letters, or None if the
     text gives no rating.
 
-    A number between two entries becomes a distribution over both entries. A number outside the
-    scale is no rating, and a number with another denominator than the scale's highest number
-    ("8/10") is no rating. Reasoning in tags is not read.
+    "Rating: 4" gives the mean 4, and "The answer is B." gives all of the probability to "B". "1
+    picture is missing." gives None. A number between two entries becomes a distribution over both
+    entries. A number outside the scale is no rating, and a number with another denominator than the
+    scale's highest number ("8/10") is no rating. Reasoning in tags is not read.
     """
     written = find_written_rating(text, scale)
     if written is None or written.entry is None:
@@ -191,6 +168,8 @@ def read_written_rating(text: str, scale: Sequence[str]) -> Rating | None:
 def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None:
     """Returns the rating that counts, with its place in the text, or None if no rating counts.
 
+    For "It is fair. Rating: 4" the entry is 4, and the place is that of "Rating: 4".
+
     Parts that must not be read are replaced by spaces and not cut out. So all offsets are offsets
     into `text`.
     """
@@ -198,27 +177,42 @@ def find_written_rating(text: str, scale: Sequence[str]) -> WrittenRating | None
     read = reader.without_scale(blank_unshown(text))
     if reader.numbers and _FOREIGN_SCALE.search(read):
         return None
-    # JSON objects are read first. An object with a rating is then blanked, so that its rating is
-    # not found again in prose.
-    ratings = []
-    prose = list(read)
-    for start, end in _outermost_objects(read):
-        rating = reader.in_object(read, start, end)
+    # JSON objects are read first, and blanked, so that their ratings are not found again in prose.
+    ratings, prose = _ratings_in_objects(reader, read)
+    # Tags are removed before quotations: a text that is only a quotation inside tags must be read.
+    without_tags = _TAG_PATTERN.sub(_without_tag, prose)
+    prose = _without_quotations(without_tags)
+    ratings += reader.labelled(prose)
+    ratings += reader.by_verbs(prose)
+    ratings += reader.boxed(prose)
+    ratings += reader.alone(prose)
+    return _rating_that_counts(ratings)
+
+
+def _ratings_in_objects(reader: "_Reader", text: str) -> tuple[list[WrittenRating], str]:
+    """Returns the ratings in the JSON objects of a text, and the text with spaces in place of these
+    objects.
+
+    The text 'So {"score": 4}.' gives the rating 4 and "So             .".
+    """
+    ratings: list[WrittenRating] = []
+    prose = list(text)
+    for start, end in _outermost_objects(text):
+        rating = reader.in_object(text, start, end)
         if rating is not None:
             ratings.append(rating)
             prose[start:end] = " " * (end - start)
-    # Tags are removed before quotations: a text that is only a quotation inside tags must be read.
-    without_tags = _TAG_PATTERN.sub(_without_tag, "".join(prose))
-    read = _without_quotations(without_tags)
-    # The ratings in prose.
-    ratings += reader.labelled(read)
-    ratings += reader.by_verbs(read)
-    ratings += reader.boxed(read)
-    ratings += reader.alone(read)
+    return ratings, "".join(prose)
+
+
+def _rating_that_counts(ratings: Sequence[WrittenRating]) -> WrittenRating | None:
+    """Returns the last rating if all ratings of a text agree, or if the last rating ends the text.
+    Otherwise returns None.
+
+    The 4 counts in "Rating of the style: 3. ... Overall rating: 4".
+    """
     if not ratings:
         return None
-    # If the ratings disagree, a rating at the end of the text counts: "Rating of the style: 3. ...
-    # Overall rating: 4"
     last = max(ratings, key=lambda rating: rating.end)
     entries = {rating.entry for rating in ratings}
     if len(entries) == 1 or last.ends_text:
@@ -241,8 +235,7 @@ class _Reader:
         entry: the pattern of a number or letter that may be a rating.
         link: the pattern of the words from a noun to its rating.
         verb: the pattern of a verb and the words up to its rating.
-        mention: the pattern of the scale itself: "1-5", "from 1 to 5", "(1 = poor, 5 = good)",
-            "(max. 5)".
+        mention: the pattern of the scale itself, such as "1-5" (`_mention_pattern`).
     """
 
     def __init__(self, scale: tuple[str, ...]) -> None:
@@ -258,20 +251,13 @@ class _Reader:
             entries = "|".join(map(re.escape, longest_first))
             entry = rf"(?:{entries})(?!\w)"
             verb = _CHOICE_VERB
-        low = re.escape(scale[0])
-        high = re.escape(scale[-1])
         self.entry = re.compile(entry)
         # An entry must have its own case ("A", not "a"). The words around an entry may have any
         # case.
         self.link = re.compile(rf"(?i:{_LINK_PATTERN})(?={entry})", re.VERBOSE)
         self.verb = re.compile(rf"(?i:{verb})(?={entry})", re.VERBOSE)
-        self.mention = re.compile(
-            rf"(?<![\w.,/-]){low}(?:\s*+\([^()\n]{{0,40}}\))?"
-            rf"\s*+(?:-|\u2013|\u2014|~|to|and|through|\.\.\.?|…)\s*+{high}(?![\w%]|[.,]\d)"
-            rf"|\(\s*+{low}\s*+[=:][^()\n]{{0,60}}\)"
-            rf"|\(\s*+(?:/|out\ of|max(?:imum)?\.?)\s*+{high}\s*+\)",
-            re.IGNORECASE,
-        )
+        mention = _mention_pattern(re.escape(scale[0]), re.escape(scale[-1]))
+        self.mention = re.compile(mention, re.IGNORECASE)
 
     def without_scale(self, text: str) -> str:
         """Returns the text with spaces in place of the scale itself ("from 1 to 5")."""
@@ -283,23 +269,23 @@ class _Reader:
         """Returns the number or letter that begins at an offset, or None if there is no number or
         letter.
 
-        For "4 / 5 stars" the value is 4, and `rest` is the offset after "stars". For "8/10" the
+        For "4 / 5 stars" the value is 4, and `unit_end` is the offset after "stars". For "8/10" the
         value is None.
         """
         match = self.entry.match(text, start)
         if match is None:
             return None
-        end = match.end()
+        value_end = match.end()
         if not self.numbers:
-            return Entry(match[0], end, end)
+            return Entry(match[0], value_end, value_end)
         value = float(match[0].replace("\u2212", "-"))  # the minus sign U+2212
         usable = self.low <= value <= self.high
-        rest = _end_of_match(_RATING_UNIT, text, end)
-        denominator = _OUT_OF.match(text, rest)
+        unit_end = _end_of_match(_RATING_UNIT, text, value_end)
+        denominator = _OUT_OF.match(text, unit_end)
         if denominator:
             usable = usable and float(denominator[1]) == self.high
-            rest = _end_of_match(_RATING_UNIT, text, denominator.end())
-        return Entry(value if usable else None, end, rest)
+            unit_end = _end_of_match(_RATING_UNIT, text, denominator.end())
+        return Entry(value if usable else None, value_end, unit_end)
 
     def may_be_rating(self, text: str, end: int) -> bool:
         """Returns whether a number or letter that ends at this offset may be a rating, by the text
@@ -307,49 +293,58 @@ class _Reader:
 
         False for "3 people", "3-4", "3 or 4", "80%" and "5?".
         """
+        # The spaces and marks up to the next word of the line: ", " in "4, because", "-" in "3-4".
         gap = _GAP_IN_LINE.match(text, end)[0]  # type: ignore[index]  # it matches everywhere
-        following = end + len(gap)
-        # False: "80%" is no rating, and "5?" is not certain
+        next_word = end + len(gap)
+        # "80%" is no rating, and "5?" is not certain.
         if any(sign in gap for sign in "?%+=/<>~"):
             return False
-        # True: the line or the sentence ends after "4" or "4."
-        if following == len(text) or text[following] == "\n":
+        line_ends = next_word == len(text) or text[next_word] == "\n"
+        sentence_ends = re.search(r"[.!;]\W", gap) is not None
+        if line_ends or sentence_ends:
             return True
-        if re.search(r"[.!;]\W", gap):
-            return True
-        # False: "3rd", "3-4"
-        if not gap or self.entry.match(text, following):
+        is_beginning_of_word = not gap  # "3rd"
+        number_follows = self.entry.match(text, next_word) is not None  # "3-4"
+        if is_beginning_of_word or number_follows:
             return False
-        # True: "4, because", "4 (of 5)", "4 - a fair caption"
+        # "4, because", "4 (a fair caption)" and "4 - a fair caption" are ratings.
         if re.search(r"[.!;:,(]|\s[-\u2013\u2014]|[-\u2013\u2014]\s", gap):
             return True
-        # False: "3 people", "3 or 4"
-        word = _ONE_WORD.match(text, following)
+        return self._sentence_goes_on(text, next_word)
+
+    def _sentence_goes_on(self, text: str, start: int) -> bool:
+        """Returns whether the word at an offset continues a sentence after its rating.
+
+        True for the "because" of "4 because", and for the "and" of "4 and it is fair". False for
+        the words after the number in "3 people", "3 or 4", "4 and 5", "4 to 5" and "4 and a half".
+        """
+        word = _ONE_WORD.match(text, start)
         if word is None or not _GOES_ON.fullmatch(word[0]):
             return False
         if word[0].lower() not in ("and", "to"):
             return True
-        # True for "4 and it is fair". False for "4 and 5", "4 to 5" and "4 and a half".
         behind = word.end() + 1
-        if self.entry.match(text, behind):
+        if self.entry.match(text, behind):  # "and 5"
             return False
         return not text.startswith("a half", behind)
 
     def rating_at(self, text: str, label: int, start: int) -> WrittenRating | None:
         """Returns the rating at the offset `start`, or None if no rating is written there.
 
-        label: the offset of the label that announces the rating. A number below its label is a
-        rating only if the number is alone in its line.
+        label: the offset of the label that announces the rating. A number in a line below its label
+        is a rating only if the number is alone in its line.
         """
         entry = self.entry_at(text, start)
-        if entry is None or not self.may_be_rating(text, entry.rest):
+        if entry is None or not self.may_be_rating(text, entry.unit_end):
             return None
-        gap_end = _end_of_match(_GAP_IN_LINE, text, entry.rest)
-        below = "\n" in text[label:start]
-        if below and text[gap_end : gap_end + 1] not in ("", "\n"):
+        # "4/5 stars" is read as a whole, so what follows is read from `unit_end` on.
+        next_word = _end_of_match(_GAP_IN_LINE, text, entry.unit_end)
+        ends_line = next_word == len(text) or text[next_word] == "\n"
+        is_below_label = "\n" in text[label:start]
+        if is_below_label and not ends_line:
             return None  # "Rating:\n1. The dog is brown." is a list
-        ends_text = _ends_text(text, entry.rest)
-        return WrittenRating(entry.value, label, entry.end, ends_text)
+        ends_text = _ends_text(text, entry.unit_end)
+        return WrittenRating(entry.value, label, entry.value_end, ends_text)
 
     def labelled(self, text: str) -> Iterator[WrittenRating]:
         """Yields each rating that a noun announces: "Rating: 4", "a score of 4" or "answer: B"."""
@@ -361,16 +356,21 @@ class _Reader:
             link = self.link.match(text, label.end())
             if link is None:
                 continue
-            # The noun "rating" needs neither a sign nor a verb before its number. "answer" needs a
-            # sign or a verb, and "overall" needs a sign.
             has_sign = link["sign"] is not None
             has_verb = link["verb"] is not None
-            linked = has_sign or (has_verb and not label["signed"])
-            if not linked and not label["noun"]:
+            if label["noun"]:
+                is_linked = True  # "rating 4"
+            elif label["choice"]:
+                is_linked = (
+                    has_sign or has_verb
+                )  # "answer: B" and "the answer is B", not "answer B"
+            else:  # the group `signed`
+                is_linked = has_sign  # "overall: 4", not "overall is 4"
+            if not is_linked:
                 continue
             start = label.start()
             rating = self.rating_at(text, start, link.end())
-            if rating and _is_asserted(text, start, has_sign):
+            if rating and is_asserted(text, start, has_sign):
                 yield rating
 
     def by_verbs(self, text: str) -> Iterator[WrittenRating]:
@@ -378,24 +378,24 @@ class _Reader:
         for verb in self.verb.finditer(text):
             start = verb.start()
             rating = self.rating_at(text, start, verb.end())
-            sentence = _sentence_before(text, start)
-            # "They give it a 4" is not this judge's rating. "Give it a 4" is, because no word is
-            # before it.
-            begins_sentence = _ONE_WORD.search(sentence) is None
-            is_own = begins_sentence or _FIRST_PERSON.search(sentence) is not None
-            if verb["first_person"] and not is_own:
+            words_before = sentence_before(text, start)
+            # "It deserves a 4" is this judge's rating, whoever is named before it. But "give" has a
+            # person as its subject: "They give it a 4" is a rating of other people.
+            if verb["persons_verb"] and not _is_judge_subject(words_before):
                 continue
-            if rating and not _is_denied(sentence):
+            if rating and not is_denied(words_before):
                 yield rating
 
     def boxed(self, text: str) -> Iterator[WrittenRating]:
         r"""Yields the ratings in boxes: [[4]] and \boxed{4}."""
         for box in _BOX_START.finditer(text):
             entry = self.entry_at(text, box.end())
-            box_end = _BOX_END.match(text, entry.rest) if entry else None
-            if entry and box_end and self.may_be_rating(text, box_end.end()):
-                ends_text = _ends_text(text, entry.rest)
-                yield WrittenRating(entry.value, box.start(), entry.end, ends_text)
+            if entry is None:
+                continue  # no number or letter is in the box
+            box_end = _BOX_END.match(text, entry.unit_end)
+            if box_end and self.may_be_rating(text, box_end.end()):
+                ends_text = _ends_text(text, entry.unit_end)
+                yield WrittenRating(entry.value, box.start(), entry.value_end, ends_text)
 
     def alone(self, text: str) -> list[WrittenRating]:
         """Returns the rating that is alone in the last line, in a list: the 4 of "It is fair.\\n4".
@@ -426,43 +426,69 @@ class _Reader:
         if len(content) > LONGEST_LINE:
             return None
         entry = self.entry_at(content, _end_of_match(_BEFORE_LONE_RATING, content, 0))
-        if entry is None or _end_of_match(_ORNAMENTS, content, entry.rest) < len(content):
+        if entry is None or _end_of_match(_ORNAMENTS, content, entry.unit_end) < len(content):
             return None
         content_start = line.start() + line[0].index(content)
-        return WrittenRating(entry.value, line.start(), content_start + entry.end, True)
+        return WrittenRating(entry.value, line.start(), content_start + entry.value_end, True)
 
     def in_object(self, text: str, start: int, end: int) -> WrittenRating | None:
         """Returns the rating of the JSON object in the characters [start, end): 4 for `{"score": 4,
         "reason": "..."}`. Returns None if no key is one for a rating.
 
-        `entry` is None if the value cannot be read, or if several keys disagree. The object may be
-        cut off after the value, without its closing brace.
+        The rating's `entry` is None if a value cannot be read, or if the values of several keys
+        disagree. The object may be cut off after the value, without its closing brace.
         """
-        values: set[float | str | None] = set()
-        first_key = end  # the offset of the first key for a rating
-        value_end = end  # the offset after the last value
-        unit_end = end  # the offset after the last value's unit: after "stars" in "4 stars"
+        keys: list[re.Match[str]] = []  # the keys for a rating
         for key in _KEY_PATTERN.finditer(text, start, end):
             if key["choice"] and self.numbers:
-                continue
+                continue  # on a scale of numbers the value of "answer" is a count
             if text.startswith("{", key.end()):
                 continue  # the value is an object, whose own keys come later
-            first_key = min(first_key, key.start())
-            entry = self.entry_at(text, key.end())
-            value: float | str | None = None
-            value_end = key.end()
-            unit_end = key.end()
-            if entry is not None:
-                value_end = entry.end
-                unit_end = entry.rest
-                if _VALUE_END.match(text, unit_end):  # not `"score": 4 of 10`
-                    value = entry.value
-            values.add(value)
-        if not values:
+            keys.append(key)
+        if not keys:
             return None
-        agreed = values.pop() if len(values) == 1 else None
-        object_end = end if text[end - 1] == "}" else unit_end
-        return WrittenRating(agreed, first_key, value_end, _ends_text(text, object_end))
+        values = [self._value_at(text, key.end()) for key in keys]
+        last = values[-1]
+        all_agree = all(value.value == last.value for value in values)
+        has_closing_brace = text[end - 1] == "}"
+        # What follows decides whether the rating ends the text: what follows the closing brace, or
+        # for an object that is cut off, what follows the last value.
+        rating_end = end if has_closing_brace else last.unit_end
+        return WrittenRating(
+            entry=last.value if all_agree else None,
+            start=keys[0].start(),
+            end=last.value_end,
+            ends_text=_ends_text(text, rating_end),
+        )
+
+    def _value_at(self, text: str, start: int) -> Entry:
+        """Returns the value of a key in a JSON object, which begins at an offset. Its `value` is
+        None for `4 of 10`, and for a text that is no number or letter.
+        """
+        entry = self.entry_at(text, start)
+        if entry is None:
+            return Entry(None, start, start)
+        if not _VALUE_END.match(text, entry.unit_end):
+            return replace(entry, value=None)
+        return entry
+
+
+def _mention_pattern(low: str, high: str) -> str:
+    """Returns a pattern that matches the scale itself in a text, such as "1-5", so that its numbers
+    are not read as ratings.
+
+    low, high: patterns of the least and the greatest entry.
+    """
+    # "1-5", "1 to 5", "1 (poor) to 5 (good)" up to the 5
+    span = (
+        rf"(?<![\w.,/-]){low}(?:\s*+\([^()\n]{{0,40}}\))?"
+        rf"\s*+(?:-|\u2013|\u2014|~|to|and|through|\.\.\.?|…)\s*+{high}(?![\w%]|[.,]\d)"
+    )
+    # "(1 = poor, 5 = good)"
+    legend = rf"\(\s*+{low}\s*+[=:][^()\n]{{0,60}}\)"
+    # "(out of 5)", "(/5)", "(max. 5)"
+    maximum = rf"\(\s*+(?:/|out\ of|max(?:imum)?\.?)\s*+{high}\s*+\)"
+    return f"{span}|{legend}|{maximum}"
 
 
 def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
@@ -471,6 +497,17 @@ def _end_of_match(pattern: re.Pattern[str], text: str, start: int) -> int:
     """
     match = pattern.match(text, start)
     return match.end() if match else start
+
+
+def _is_judge_subject(words_before: str) -> bool:
+    """Returns whether the judge who wrote the text is the subject of a verb, such as "give".
+
+    True for the words "I would" before "give it a 4", and for no words. False for "They".
+
+    words_before: the words of the sentence before the verb.
+    """
+    begins_sentence = _ONE_WORD.search(words_before) is None
+    return begins_sentence or _FIRST_PERSON.search(words_before) is not None
 
 
 def _ends_text(text: str, start: int) -> bool:
@@ -492,9 +529,8 @@ def _without_tag(tag: re.Match[str]) -> str:
     name = tag[2]
     if not name or not _LABEL_PATTERN.fullmatch(name):
         return _spaces_for_match(tag)
-    if slash:
-        return ";".ljust(len(whole))
-    return f" {name}:".ljust(len(whole))
+    replacement = ";" if slash else f" {name}:"
+    return replacement.ljust(len(whole))
 
 
 def _without_quotations(text: str) -> str:
@@ -531,43 +567,6 @@ def _outermost_objects(text: str) -> Iterator[tuple[int, int]]:
                 yield start, brace.end()
     if depth:
         yield start, len(text)
-
-
-def _sentence_before(text: str, start: int) -> str:
-    """Returns the text between the end of the previous sentence and an offset: "I would give it"
-    for the offset of "a 4" in "It is fair. I would give it a 4".
-    """
-    before = text[max(start - LOOK_BACK, 0) : start]
-    return _SENTENCE_END.split(before)[-1]
-
-
-def _is_denied(sentence: str) -> bool:
-    """Returns whether a rating is denied, quoted, or conditional. sentence: the sentence's text
-    before the rating, such as "I would not give it".
-    """
-    clause = _CLAUSE_END.split(sentence)[-1]
-    if _DENYING_WORDS.search(clause) or _OPEN_CHOICE.search(clause):
-        return True
-    return _CONDITION_WORDS.search(sentence) is not None
-
-
-def _is_asserted(text: str, label: int, has_sign: bool) -> bool:
-    """Returns whether a noun announces the rating of this text, and not a denied, quoted or other
-    rating.
-
-    label: the offset of the noun. has_sign: whether a sign follows the noun ("rating=3"). With a
-    sign only the last two words before the noun can deny the rating.
-    """
-    before = text[max(label - 30, 0) : label]
-    word_before = _LAST_WORD.search(before)
-    if word_before and not _BEFORE_LABEL.fullmatch(word_before[1]):
-        return False
-    sentence = _sentence_before(text, label)
-    if has_sign:
-        clause = _CLAUSE_END.split(sentence)[-1]
-        last_words = " ".join(clause.split()[-2:])
-        return not _DENYING_WORDS.search(last_words)
-    return not _is_denied(sentence)
 
 
 def _is_list_mark(text: str, start: int) -> bool:

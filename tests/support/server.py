@@ -5,7 +5,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -27,14 +27,13 @@ class Server:
     = 0.8, p(2) = 0.1, and the rest on what only looks like a rating.
 
     behave(body, number) of the request with this number, from 0, is None for that answer; or a
-    status; (status, headers) and perhaps bytes; the answer's bytes; a function that changes the
-    answer; CUT; or LOST. hang: wait, before the answer, until the server stops. delay(body):
+    status; (status, headers) and perhaps bytes; the answer's bytes; Raw; an iterator of
+    raw parts; a function that changes the answer; CUT; or LOST. hang: wait, before the answer, until the server stops. delay(body):
     seconds before it.
     """
 
-    def __init__(self, port: int = 0, extended: bool = True, strict: bool = False) -> None:
+    def __init__(self, port: int = 0, extended: bool = True) -> None:
         self.extended = extended  # knows vLLM's extra fields
-        self.strict = strict  # refuses them otherwise
         self.behave: Callable[[dict, int], Any] = lambda body, number: None
         self.delay: Callable[[dict], float] = lambda body: 0.0
         self.hang: Callable[[dict], bool] = lambda body: False
@@ -45,14 +44,17 @@ class Server:
         self.under_way = self.most = 0
         self.lock = threading.Lock()
         self.stopping = threading.Event()
-        self.models = [{"id": "m", "root": "/weights/m"}]
+        self.models: Any = [{"id": "m", "root": "/weights/m"}]  # or a status in place of the list
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # or each answer waits 40 ms for an acknowledgement
 
             def do_GET(self) -> None:
-                self.reply(200, json.dumps({"data": outer.models}).encode())
+                if isinstance(outer.models, int):
+                    return self.reply(outer.models, b"{}")
+                return self.reply(200, json.dumps({"data": outer.models}).encode())
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -72,9 +74,7 @@ class Server:
                 self.act(LOST if outer.stopping.is_set() else outer.behave(body, number), body)
 
             def act(self, how: Any, body: dict) -> None:
-                if outer.strict and body.keys() & {"repetition_penalty", "chat_template_kwargs"}:
-                    self.reply(400, b'{"error": "Unrecognized request argument supplied"}')
-                elif how == LOST:
+                if how == LOST:
                     self.close_connection = True
                 elif how == CUT:
                     self.reply(200, json.dumps(outer.answer(body)).encode(), missing=20)
@@ -85,6 +85,9 @@ class Server:
                 elif isinstance(how, Raw):
                     self.wfile.write(how)
                     self.close_connection = True
+                elif isinstance(how, Iterator):
+                    for part in how:
+                        self.wfile.write(part)
                 elif isinstance(how, bytes):
                     self.reply(200, how)
                 else:

@@ -222,8 +222,7 @@ def run_comparison(arguments: argparse.Namespace) -> "Comparison":
     # unless the user gives --overwrite.
     to_keep = output if is_finished and not arguments.overwrite else None
     settle_settings(output / "comparison.settings.json", decided_by(setup), to_keep)
-    # the garbage collector skips all objects that are loaded by now, which
-    # saves time
+    # the garbage collector skips all objects that are loaded by now, which saves time
     with closing(judges_of(setup.rewards)), gc_skips_loaded_objects():
         evaluation = evaluate_sides(setup, output / "answers", in_files)
     # the statistics and the files need no model any more

@@ -183,8 +183,8 @@ def score_with_bar(
     from spanreward.training.garbage import gc_skips_loaded_objects
 
     console = Terminal(stderr=True, soft_wrap=True)
-    # `gc_skips_loaded_objects`: the garbage collector skips all objects that are loaded by now, such as
-    # the metric and its models, which saves time
+    # the garbage collector skips all objects that are loaded by now, such as the metric and its
+    # models, which saves time
     with Progress(console=console, disable=arguments.quiet) as bar, gc_skips_loaded_objects():
         task = bar.add_task(title, total=None)
         return score_rows(

@@ -6,15 +6,16 @@
         judge.rate(questions)  # the inner judge wakes at the first question without an answer
     judge.hits, judge.misses
 
-The key of an answer is a hash of four things: READING_VERSION; the inner judge's name, which stands
-for its weights, chat template and settings; the scale or max_tokens; and every field of the
-question. Failures are not kept. If the file cannot be used, the inner judge answers all questions
-(`Store`).
+The key of an answer is a hash of four things: READING_VERSION; the inner judge's name, which
+depends on its weights, chat template and settings; the scale or max_tokens; and every field of the
+question. Failures are not written to the file. If the file cannot be used, the inner judge answers
+all questions (`Store`).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -103,43 +104,45 @@ class CachedJudge(OuterJudge):
         """Returns a rating for each question, in order. Known ratings are read from the file, and
         the judge is asked only the other questions.
         """
-        # Read the known ratings from the file.
         keys = self._keys(questions, {"scale": list(scale)})
-        ratings: dict[str, Rating | Failure] = {}
+        ratings: dict[str, Any] = {}
         for key, fields in self._look_up(keys).items():
             ratings[key] = Rating(**fields)
-        # Ask the inner judge the rest, and keep its ratings.
-        unknown = _unanswered_questions(ratings, keys, questions)
-        if unknown:
-            with self:
-                self._wake_inner()
-                questions_left = list(unknown.values())
-                answers = self.judge.rate(questions_left, scale)
-            new = dict(zip(unknown, answers, strict=True))
-            self._write_answers(new)
-            ratings |= new
-        self.misses += len(unknown)
-        return [ratings[key] for key in keys]
+        ask = partial(self.judge.rate, scale=scale)
+        return self._complete(ratings, keys, questions, ask)
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a text for each question, in order. Known texts are read from the file, and the
         judge is asked only the other questions.
         """
-        # Read the known texts from the file.
         keys = self._keys(questions, {"write": max_tokens})
-        texts: dict[str, str | Failure] = self._look_up(keys)
-        # Ask the inner judge the rest, and keep its texts.
-        unknown = _unanswered_questions(texts, keys, questions)
+        texts = self._look_up(keys)
+        ask = partial(self.judge.write, max_tokens=max_tokens)
+        return self._complete(texts, keys, questions, ask)
+
+    def _complete(
+        self,
+        answers: Mapping[str, Any],
+        keys: Sequence[str],
+        questions: Sequence[Question],
+        ask: Callable[[Sequence[Question]], Sequence[Any]],
+    ) -> list[Any]:
+        """Returns an answer for each question, in order: the known answer, or the inner judge's
+        answer, which is also written to the file.
+
+        answers: the known answers, by key. keys: the key of each question. ask: asks the inner
+        judge; not called if all answers are known.
+        """
+        unknown = _unanswered_questions(answers, keys, questions)
+        new: dict[str, Any] = {}
         if unknown:
             with self:
                 self._wake_inner()
-                questions_left = list(unknown.values())
-                answers = self.judge.write(questions_left, max_tokens)
-            new = dict(zip(unknown, answers, strict=True))
+                new = dict(zip(unknown, ask(list(unknown.values())), strict=True))
             self._write_answers(new)
-            texts |= new
         self.misses += len(unknown)
-        return [texts[key] for key in keys]
+        complete = {**answers, **new}
+        return [complete[key] for key in keys]
 
     def _keys(self, questions: Sequence[Question], request: Mapping[str, Any]) -> list[str]:
         """Returns the key of each question's answer. Everything that can change the answer is part
@@ -168,10 +171,8 @@ class CachedJudge(OuterJudge):
             self.judge.__enter__()  # `__exit__` of the cached judge calls the inner `__exit__`
             self._awake = True
 
-    def _write_answers(
-        self, answers: Mapping[str, Rating | Failure] | Mapping[str, str | Failure]
-    ) -> None:
-        """Writes the answers to the file, without Failures."""
+    def _write_answers(self, answers: Mapping[str, Rating | str | Failure]) -> None:
+        """Writes the answers to the file, by key, without Failures."""
         values: dict[str, bytes] = {}
         for key, answer in answers.items():
             if not isinstance(answer, Failure):
@@ -193,7 +194,11 @@ def _unanswered_questions(
 
 
 def _as_json(answer: Rating | str) -> bytes:
-    """Returns an answer as JSON: a text as a string, a Rating as an object with three fields."""
+    """Returns an answer as JSON: a text as a string, a Rating as an object with its fields.
+
+    Rating({"1": 0.2, "2": 0.8}) gives {"probabilities": {"1": 0.2, "2": 0.8}, "mass": 1.0, "cut":
+    0}.
+    """
     if isinstance(answer, str):
         return exact_json(answer)
     fields: dict[str, Any] = {
@@ -201,7 +206,8 @@ def _as_json(answer: Rating | str) -> bytes:
         "mass": answer.mass,
         "cut": answer.cut,
     }
-    # most ratings are no samples, and keep the form that files of older versions have
+    # Most ratings were not read from samples. Without this field they have the same form as in
+    # files of older versions.
     if answer.samples:
         fields["samples"] = answer.samples
     return exact_json(fields)

@@ -132,13 +132,17 @@ class Store:
                 damaged.add(key)
         damaged -= values.keys()  # a damaged index may return a key twice, once with its value
         if damaged:
-            self._remove(connection, damaged, keys - values.keys())
+            not_found = keys - values.keys()
+            self._remove(connection, damaged, not_found)
 
-    def _remove(self, connection: sqlite3.Connection, damaged: set[str], missing: set[str]) -> None:
-        """Removes the rows of the damaged and of the missing keys, and counts the damaged values.
+    def _remove(
+        self, connection: sqlite3.Connection, damaged: set[str], not_found: set[str]
+    ) -> None:
+        """Removes the rows of these keys from the file, and counts the damaged values.
 
-        missing: keys without a sound value. The rows of missing keys are removed too, because a
-        damaged index may hide a row from the read. The row would block the next write of its key.
+        damaged: the keys whose values are damaged. not_found: the keys that were asked for, and for
+        which the read returned no sound value. Such a key may have a row nevertheless: a damaged
+        index may hide a row from the read. A hidden row would block the next write of its key.
         """
         self.damaged += len(damaged)
         log.warning(
@@ -147,7 +151,7 @@ class Store:
             self.path,
         )
         with connection:
-            connection.executemany(REMOVE_ANSWER, [(key,) for key in damaged | missing])
+            connection.executemany(REMOVE_ANSWER, [(key,) for key in damaged | not_found])
 
     def write(self, values: Mapping[str, bytes]) -> None:
         """Adds the values to the file: all of the values, or no value if an error occurs. A key
@@ -181,29 +185,38 @@ class Store:
                 _create_store(self.path)
             if self.path.exists():
                 patience = SHORT_LOCK_SECONDS if self._busy else LOCK_SECONDS
-                # mode=rw: if another process has just removed the file, SQLite raises, and does not
-                # make a new file without the table. IMMEDIATE: a transaction takes its lock at its
-                # beginning, where SQLite waits for another process. Later SQLite may not wait.
-                place = f"{self.path.absolute().as_uri()}?mode=rw"
-                with closing(
-                    sqlite3.connect(place, patience, isolation_level="IMMEDIATE", uri=True)
-                ) as connection:
+                with closing(_connection_to(self.path, patience)) as connection:
                     # NORMAL is enough with a write-ahead log: a killed process loses no committed
                     # value.
                     connection.execute("PRAGMA synchronous = NORMAL")
-                    # damaged keys may be no UTF-8, for which sqlite3 would raise
-                    connection.text_factory = lambda text: text.decode(errors="replace")
                     self._busy = False
                     action(connection)
         except Exception as error:  # any kind, because a damaged file may hold values of any type
             self._busy = "locked" in str(error)
-            if not self._warned:
-                log.warning(
-                    "the cache %s cannot be used (%s): the judge is asked instead.",
-                    self.path,
-                    error,
-                )
-                self._warned = True
+            self._warn_once(error)
+
+    def _warn_once(self, error: Exception) -> None:
+        """Logs the first error of this store as a warning."""
+        if not self._warned:
+            log.warning(
+                "the cache %s cannot be used (%s): the judge is asked instead.", self.path, error
+            )
+            self._warned = True
+
+
+def _connection_to(path: Path, patience: float) -> sqlite3.Connection:
+    """Returns a connection to a file that exists.
+
+    patience: the most seconds to wait for another process's lock.
+    """
+    # mode=rw: if another process has just removed the file, SQLite raises, and does not make a new
+    # file without the table. IMMEDIATE: a transaction takes its lock at its beginning, where SQLite
+    # waits for another process. Later SQLite may not wait.
+    place = f"{path.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(place, patience, isolation_level="IMMEDIATE", uri=True)
+    # damaged keys may be no UTF-8, for which sqlite3 would raise
+    connection.text_factory = lambda text: text.decode(errors="replace")
+    return connection
 
 
 def _move_old_keys_to_the_end(

@@ -152,25 +152,29 @@ class ServerAnswer(BaseModel):
         """The tokens and natural log-probabilities at the first position. null counts as minus
         infinity.
 
-        A chat has them in `listed`, as a list of objects. A completion has them in `likely`, as a
-        dict.
+        The tokens "4" and "5" with e^-0.1 and no probability give [("4", -0.1), ("5", -inf)].
         """
-        listed: list[tuple[str | None, float | None]] = []
-        for entry in self.listed or []:
-            listed.append((entry.token, entry.logprob))
-        # Some servers leave the token of the answer itself out of the list, so it is added here.
-        tokens = [token for token, _ in listed]
-        if listed and self.logprob is not None and self.token not in tokens:
-            listed.append((self.token, self.logprob))
-        pairs: Iterable[tuple[str | None, float | None]] = listed
-        if self.likely:
+        pairs: Iterable[tuple[str | None, float | None]] = self._listed_pairs()  # of a chat
+        if self.likely:  # of a completion
             pairs = self.likely.items()
-        first = []
+        first: list[tuple[str, float]] = []
         for token, logprob in pairs:
             if logprob is None:
                 logprob = -math.inf
             first.append((token or "", logprob))
         return first
+
+    def _listed_pairs(self) -> list[tuple[str | None, float | None]]:
+        """Returns the tokens and log-probabilities of `listed`. Some servers leave the chosen token
+        out of the list, so it is added here.
+        """
+        pairs: list[tuple[str | None, float | None]] = []
+        for entry in self.listed or []:
+            pairs.append((entry.token, entry.logprob))
+        tokens = [token for token, _ in pairs]
+        if pairs and self.logprob is not None and self.token not in tokens:
+            pairs.append((self.token, self.logprob))
+        return pairs
 
     @property
     def text(self) -> str | None:
@@ -181,11 +185,9 @@ class ServerAnswer(BaseModel):
             return self.content
         if not isinstance(self.content, list):
             return None
-        texts = []
+        texts: list[str] = []
         for part in self.content:
-            if not isinstance(part, dict):
-                continue
-            text = part.get("text")
+            text = part.get("text") if isinstance(part, dict) else None
             if isinstance(text, str):
                 texts.append(text)
         return "".join(texts) if texts else None
@@ -248,8 +250,13 @@ def read_server_answer(status: int, content: bytes) -> ServerAnswer | Refused | 
             answer = ServerAnswer.model_validate_json(_json_part(content))
         if answer is not None and not (answer.error or answer.inner_error):
             return answer
-    # An error, or an answer whose field for an error describes none, or a body of another form.
-    return error_in_answer(status, content) or answer or _no_answer(content)
+    error = error_in_answer(status, content)
+    if error is not None:
+        return error
+    # Some servers write {"error": {"code": 0, "message": ""}} into an answer without an error.
+    if answer is not None:
+        return answer
+    return _no_answer(content)
 
 
 def _json_part(content: bytes) -> bytes:
@@ -276,21 +283,20 @@ def _no_answer(content: bytes) -> Busy:
 
 
 def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
-    """Returns the error in an answer. None for a success (2xx) whose body mentions no error."""
+    """Returns the error in an answer. None for a success (2xx) whose body mentions no error.
+
+    A 200 with {"error": {"message": "no credits", "code": 402}} gives Refused(402, "no credits"). A
+    503 gives a Busy.
+    """
     good = 200 <= status < 300
-    # The words of all objects in the body that may describe an error. If an error's body has no
-    # such words, the body is read as plain text.
-    body = _parsed_json(_json_part(content))
-    layers = list(_error_layers(body))
+    # All objects in the body that may describe an error.
+    layers = list(_error_layers(_parsed_json(_json_part(content))))
     text = _words_of(layers)
-    if not text and not good:
+    if not text and not good:  # the body of an error may also be plain text or a page
         text = HTML_TAG.sub(" ", content.decode(errors="replace"))
     words = safe_line(text, MAX_REFUSAL_CHARACTERS)
-    # The status. For a success it is the error code in the body, or 0 if the body has no error
-    # code.
-    codes: list[Any] = []
-    for layer in layers:
-        codes += [layer[key] for key in ERROR_CODE_FIELDS if key in layer]
+    # For a success the status is the error code in the body, or 0 if the body has no error code.
+    codes = _error_codes(layers)
     code = _first_error_status(codes) if good else status
     if not words and not code:
         return None
@@ -298,18 +304,48 @@ def error_in_answer(status: int, content: bytes) -> Refused | Busy | None:
     about = f"{codes} {words}"
     if QUOTA_WORDS.search(about):
         return Refused(402, words)
-    # Without a code the words decide whether the error passes.
-    passing_words = None
-    if not code:
-        passing_words = PASSING_WORDS.search(about)
-    if code in RETRIED_STATUSES or code == 409 or code >= 500 or passing_words:
-        # a patient Busy is asked again until the deadline, any other Busy only a few times
-        patient = code in RETRIED_STATUSES
-        if passing_words:
-            patient = passing_words.lastgroup is None  # words of the group `fault` are not patient
-        why = f"it answers {code or status}: {words}".removesuffix(": ")
-        return Busy(safe_line(why), patient)
-    return Refused(code or status, words)
+    shown_status = code or status
+    if not _may_pass(code, about):
+        return Refused(shown_status, words)
+    why = f"it answers {shown_status}: {words}".removesuffix(": ")
+    return Busy(safe_line(why), patient=_is_servers_state(code, about))
+
+
+def _may_pass(code: int, about: str) -> bool:
+    """Returns whether another attempt may be answered after this error: True for 503 and 409, and
+    for the words "try again later" without a code.
+
+    code: the status of the error, 0 if the error has no code. about: the error's words, which
+    decide if it has no code.
+    """
+    if code:
+        return code in RETRIED_STATUSES or code == 409 or code >= 500
+    return PASSING_WORDS.search(about) is not None
+
+
+def _is_servers_state(code: int, about: str) -> bool:
+    """Returns whether the server's state, and not the question, is the cause of an error that may
+    pass: True for 503 and "overloaded". False for 500 and "internal error", which the question may
+    have caused.
+
+    code, about: as in `_may_pass`.
+    """
+    if code:
+        return code in RETRIED_STATUSES
+    match = PASSING_WORDS.search(about)
+    return match is not None and match["fault"] is None
+
+
+def _error_codes(layers: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Returns the values of all fields that may hold an error code: [402] for {"code": 402,
+    "message": "no credits"}.
+
+    layers: the objects of a body that may describe an error.
+    """
+    codes: list[Any] = []
+    for layer in layers:
+        codes += [layer[key] for key in ERROR_CODE_FIELDS if key in layer]
+    return codes
 
 
 def _first_error_status(codes: Iterable[Any]) -> int:
@@ -336,24 +372,31 @@ def read_models(content: bytes) -> dict[str, Served]:
     for entry in entries:
         if isinstance(entry, str):
             entry = {"id": entry}
-        if not isinstance(entry, dict):
-            continue
-        name = _first_value(entry, ("id", "name", "model"), str)
-        if not name:
-            continue
-        # A value of a wrong type is treated as missing.
-        root = entry.get("root")
-        longest = entry.get("max_model_len")
-        has_length = isinstance(longest, int) and longest > 0
-        digest = entry.get("digest")
-        served = Served(
-            id=name,
-            root=safe_line(root) if isinstance(root, str) else None,
-            max_model_len=longest if has_length else None,
-            digest=safe_line(digest) if isinstance(digest, str) else "",
-        )
-        models.setdefault(name, served)  # of two entries with one name the first counts
+        served = _served_model(entry) if isinstance(entry, dict) else None
+        if served is not None:
+            models.setdefault(served.id, served)  # of two entries with one name the first counts
     return models
+
+
+def _served_model(entry: Mapping[str, Any]) -> Served | None:
+    """Returns an entry of a server's list as a Served, or None if the entry has no name.
+
+    {"id": "m", "max_model_len": "many"} gives Served("m"): a value of a wrong type is treated as
+    missing.
+    """
+    name = _first_value(entry, ("id", "name", "model"), str)
+    if not name:
+        return None
+    root = entry.get("root")
+    longest = entry.get("max_model_len")
+    has_length = isinstance(longest, int) and longest > 0
+    digest = entry.get("digest")
+    return Served(
+        id=name,
+        root=safe_line(root) if isinstance(root, str) else None,
+        max_model_len=longest if has_length else None,
+        digest=safe_line(digest) if isinstance(digest, str) else "",
+    )
 
 
 def _first_value(entry: Mapping[str, Any], keys: Sequence[str], kind: type[V]) -> V | None:
@@ -376,8 +419,10 @@ def _parsed_json(text: str | bytes) -> Any:
 def _error_layers(value: Any, depth: int = MAX_DEPTH) -> Iterator[dict[str, Any]]:
     """Yields all objects in a JSON value that may describe an error, the innermost first.
 
-    JSON inside a string is parsed too, because some servers wrap an error in a string. depth: how
-    many levels of nesting are searched.
+    JSON inside a string is parsed too, because some servers wrap an error in a string. {"error":
+    {"message": "x"}} gives {"message": "x"} and then the whole object.
+
+    depth: how many levels of nesting are searched.
     """
     if isinstance(value, str):
         is_json = value.lstrip().startswith(("{", "["))
@@ -395,25 +440,43 @@ def _words_of(layers: Sequence[Mapping[str, Any]]) -> str:
     """Returns the descriptions of an error, joined by "; ". Each sentence occurs once. If a
     sentence does not name its field, the field's name is put before it: "temperature: not
     supported".
+
+    layers: the objects of a body that may describe an error.
     """
     sentences: dict[str, None] = {}  # a set that keeps the order
     for layer in layers:
-        # In pydantic's errors "loc" is a path whose last entry is the field: ["body",
-        # "temperature"].
-        place = layer.get("loc") or layer.get("param") or ""
-        if isinstance(place, list):
-            place = place[-1]
-        # `better_form` needs the field's name, to know what to change in the request.
-        field = str(place)
-        for sentence in map(layer.get, ERROR_TEXT_FIELDS):
-            if not isinstance(sentence, str) or not sentence.strip():
-                continue
-            if isinstance(_parsed_json(sentence), dict | list):
-                continue  # its object is another layer
-            if field not in sentence:
+        field = _field_at_fault(layer)
+        for value in map(layer.get, ERROR_TEXT_FIELDS):
+            sentence = _sentence_in(value)
+            if sentence and field not in sentence:
                 sentence = f"{field}: {sentence}"
-            sentences[sentence] = None
+            if sentence:
+                sentences[sentence] = None
     return "; ".join(sentences)
+
+
+def _field_at_fault(layer: Mapping[str, Any]) -> str:
+    """Returns the request's field that an error is about, or "" if the error names none.
+    `better_form` needs the name, to know what to change in the request.
+
+    {"loc": ["body", "n"], "msg": "odd"}, an error of pydantic, gives "n".
+    """
+    place = layer.get("loc") or layer.get("param") or ""
+    if isinstance(place, list):
+        place = place[-1]
+    return str(place)
+
+
+def _sentence_in(value: Any) -> str:
+    """Returns a value that is a text about an error, and "" for any other value.
+
+    A text that is itself JSON gives "" too: `_error_layers` has read the JSON, and yields its
+    object apart.
+    """
+    if not isinstance(value, str) or not value.strip():
+        return ""
+    is_json = isinstance(_parsed_json(value), dict | list)
+    return "" if is_json else value
 
 
 def _error_status(value: Any) -> int:

@@ -89,9 +89,9 @@ class ChatForm:
             content: Any = text
             if parts and message["role"] == "user":
                 content = [*parts, {"type": "text", "text": text}]
-                parts = []
+                parts = []  # later messages get no pictures
             messages.append({"role": message["role"], "content": content})
-        if parts:
+        if parts:  # no message was a user's
             raise ValueError(
                 "a question with pictures needs a user message, before whose text they stand"
             )

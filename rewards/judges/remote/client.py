@@ -79,55 +79,64 @@ class ReadingTransport(httpx.AsyncBaseTransport, Generic[T]):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request, and returns a response without a body for the openai client.
 
-        The response's extensions hold the outcome: what `reading` returned, a Refused or a Busy. By
-        the response's status and headers the openai client decides whether to ask again.
+        The response's extensions hold the outcome: what `reading` returned, a Refused or a Busy.
+        The response's status is 200 for an answer, and 503 or 400 for an error, whatever the
+        server's own status is. The openai client sends the request again after a 503, and not after
+        a 400.
         """
         attempt = 1 + int(request.headers.get("x-stainless-retry-count", "0"))
         if attempt > 1:
             self.retries += 1
-        # Headers that are not in SENT_HEADERS are removed, and a key is sent only to its own host.
-        allowed: list[tuple[str, str]] = []
-        for name, value in request.headers.items():
-            if name.lower() in SENT_HEADERS:
-                allowed.append((name, value))
-        request.headers = httpx.Headers(allowed)
-        if not api_key(request.url.host):
-            del request.headers["authorization"]
-        # The answer is read. An error of the network is raised, and the openai client then repeats
-        # the request by itself. A certificate that is not trusted is a Refused.
-        headers: dict[str, str] = {}
-        outcome: T | Refused | Busy
-        try:
-            response, content = await self._exchange(request)
-        except BadAnswer as error:
-            outcome = Busy(str(error), patient=False)
-        except httpx.RequestError as error:
-            untrusted = untrusted_certificate(error)
-            if not untrusted:
-                self.trouble = safe_line(f"{type(error).__name__} {error}")
-                raise
-            outcome = Refused(0, untrusted)
-        else:
-            outcome = self.reading(response.status_code, content)
-            if isinstance(outcome, Refused) and response.has_redirect_location:
-                outcome = replace(outcome, words=redirect_target(response))
-            for name in ("retry-after", "retry-after-ms"):
-                value = response.headers.get(name, "")
-                if value.isascii():
-                    headers[name] = value
+        remove_foreign_headers(request)
+        outcome, waits = await self._read_outcome(request)
         # `Client._outcome` takes the outcome out of the extensions, which the openai client never
         # reads.
         extensions = {"outcome": outcome}
-        # The status and the headers for the openai client.
+        if not isinstance(outcome, Busy | Refused):
+            return httpx.Response(200, extensions=extensions)
+        send_again = False
         if isinstance(outcome, Busy):
             self.trouble = outcome.why
-            if outcome.patient or attempt < MAX_ATTEMPTS:
-                headers["x-should-retry"] = "true"
-                return httpx.Response(503, headers=headers, extensions=extensions)
-        if isinstance(outcome, Busy | Refused):
-            headers = {"x-should-retry": "false"}
-            return httpx.Response(400, headers=headers, extensions=extensions)
-        return httpx.Response(200, extensions=extensions)
+            # A Busy is patient if only the server's state is the cause. Such a request is repeated
+            # until the deadline. A request that may itself be the cause has MAX_ATTEMPTS attempts.
+            send_again = outcome.patient or attempt < MAX_ATTEMPTS
+        if send_again:
+            headers = {**waits, "x-should-retry": "true"}
+            return httpx.Response(503, headers=headers, extensions=extensions)
+        headers = {"x-should-retry": "false"}
+        return httpx.Response(400, headers=headers, extensions=extensions)
+
+    async def _read_outcome(
+        self, request: httpx.Request
+    ) -> tuple[T | Refused | Busy, dict[str, str]]:
+        """Sends a request. Returns what `reading` makes of the answer, and the answer's headers
+        that say how long to wait before the next attempt.
+
+        An answer that is not read to its end is a Busy. A certificate that is not trusted is a
+        Refused. Any other error of the network is raised as httpx.RequestError, and the openai
+        client then repeats the request by itself.
+        """
+        try:
+            response, content = await self._exchange(request)
+        except BadAnswer as error:
+            return Busy(str(error), patient=False), {}
+        except httpx.RequestError as error:
+            untrusted = untrusted_certificate(error)
+            if untrusted:
+                return Refused(0, untrusted), {}
+            self.trouble = safe_line(f"{type(error).__name__} {error}")
+            raise
+        outcome = self.reading(response.status_code, content)
+        if isinstance(outcome, Refused) and response.has_redirect_location:
+            outcome = replace(outcome, words=redirect_target(response))
+        waits: dict[str, str] = {}
+        for name in ("retry-after", "retry-after-ms"):
+            value = response.headers.get(name, "")
+            # `handle_async_request` gives these headers to the openai client, in a response of its
+            # own, whose headers must be ASCII.
+            if value.isascii():
+                waits[name] = value
+        return outcome, waits
 
     async def _exchange(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
         """Returns a response and its body.
@@ -192,32 +201,43 @@ class Client(Generic[T]):
         # "?" replaces it.
         text = json.dumps(body, ensure_ascii=False, default=str)
         content = text.encode("utf-8", "replace")
-        response = self._openai.post(path, content=content, cast_to=httpx.Response)
-        return await self._outcome(response)
+        return await self._outcome(self._openai.post(path, content=content, cast_to=httpx.Response))
 
     async def get(self, path: str) -> T | Refused | Busy:
         """Sends a request once, without further attempts."""
-        response = self._openai.get(
-            path,
-            options={"max_retries": 0},
-            cast_to=httpx.Response,
+        return await self._outcome(
+            self._openai.get(path, options={"max_retries": 0}, cast_to=httpx.Response)
         )
-        return await self._outcome(response)
 
-    async def _outcome(self, response: Awaitable[httpx.Response]) -> T | Refused | Busy:
-        """Returns the outcome that ReadingTransport put into the response. For any status but 200
-        the openai client raises an error, which holds the response.
+    async def _outcome(self, sending: Awaitable[httpx.Response]) -> T | Refused | Busy:
+        """Sends a request, and returns the outcome that ReadingTransport put into the response. For
+        any status but 200 the openai client raises an error, which holds the response.
+
+        sending: the openai client's coroutine, which sends the request when it is awaited.
         """
         from openai import APIConnectionError, APIStatusError
 
         try:
-            last = await response
+            last = await sending
         except APIStatusError as error:
             last = error.response
         except APIConnectionError:  # the network failed until the attempts were used up
             return Busy(self.transport.trouble, patient=True)
         outcome: T | Refused | Busy = last.extensions["outcome"]
         return outcome
+
+
+def remove_foreign_headers(request: httpx.Request) -> None:
+    """Removes the headers that are not in SENT_HEADERS. Removes the authorization too if there is
+    no key for the request's host, because a key is sent to its own host only.
+    """
+    allowed: list[tuple[str, str]] = []
+    for name, value in request.headers.items():
+        if name.lower() in SENT_HEADERS:
+            allowed.append((name, value))
+    request.headers = httpx.Headers(allowed)
+    if not api_key(request.url.host):
+        del request.headers["authorization"]
 
 
 def openai_client(
@@ -247,21 +267,24 @@ async def all_in_time(
     """Runs all asks, at most `concurrency` at a time. Returns one answer per ask, in order; None
     for an ask without an answer after `seconds`.
 
+    asks: functions without arguments, each of which sends one request and waits for its answer.
+
     An ask that waits for its next attempt still counts as running, so a troubled server gets fewer
     requests. If an ask raises, the other asks are cancelled and the error is raised.
     """
     answers: list[T | None] = [None] * len(asks)
-    places = asyncio.Semaphore(concurrency)
+    running = asyncio.Semaphore(concurrency)
 
-    async def settle(number: int) -> None:
-        async with places:
+    async def store_answer(number: int) -> None:
+        """Waits until fewer than `concurrency` asks run, then runs the ask with this number."""
+        async with running:
             answers[number] = await asks[number]()
 
-    # After a timeout the answers that have come are kept.
+    # After a timeout the answers that have already come are returned.
     try:
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
             for number in range(len(asks)):
-                group.create_task(settle(number))
+                group.create_task(store_answer(number))
     except TimeoutError:
         pass
     except ExceptionGroup as errors:  # callers expect the ask's own error, and no group
@@ -270,11 +293,16 @@ async def all_in_time(
 
 
 def untrusted_certificate(error: BaseException) -> str:
-    """Returns what is wrong with the server's certificate. "" if the error has another cause."""
-    cause: BaseException | None = error  # httpx wraps ssl's error, maybe several times
+    """Returns what is wrong with the server's certificate, as a clause for a message: "its
+    certificate is not trusted (self-signed certificate): ...". Returns "" if the error has another
+    cause.
+
+    error: an error of httpx, which may wrap ssl's own error several times.
+    """
+    cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__ or cause.__context__
-    if cause is None:
+    if cause is None:  # no error in the chain is about a certificate
         return ""
     return (
         f"its certificate is not trusted ({safe_line(cause.verify_message)}): let "

@@ -62,6 +62,10 @@ NO_MODEL = (
     "asked as chat:URL#MODEL"
 )
 ADVICE_BY_STATUS = {401: NO_KEY, 403: NO_KEY, 404: NO_MODEL}
+SPENT_QUOTA = 402
+# Statuses of refusals that every question would meet: the certificate is not trusted (0, because
+# nothing was sent), the key is wrong, or the quota is spent.
+REFUSES_EVERY_QUESTION = (0, 401, SPENT_QUOTA)
 MAX_SILENT_WORDS = 4  # a refusal with fewer words explains too little
 AnswerOrFailure = ServerAnswer | Failure
 
@@ -76,7 +80,7 @@ class Call:
         extras: fields of each request that some servers do not know.
         refusal: the error with which the server refuses every question, once such an error is
             known.
-        learning: a lock, held by the question that tries other forms of the request.
+        learning: a lock, so that only one question at a time tries other forms of the request.
     """
 
     path: str
@@ -104,22 +108,16 @@ class Endpoint:
         concurrency: int = 32,
         read_timeout: float = 60.0,
     ) -> None:
-        server = Server.checked(ENDPOINT_PATH.sub("", url), "the judge's url")
-        version = VERSION_PATH.search(server.url)
-        self.server = replace(server, url=server.url.removesuffix("/v1"))
+        given = Server.checked(ENDPOINT_PATH.sub("", url), "the judge's url")
+        # `possible_bases` reads the whole url, and adds "/v1" as a base. So "http://host" and
+        # "http://host/v1" are one server, and both become "http://host" here: the url is part of
+        # the judge's name, by which answers are cached.
+        self._bases = possible_bases(given.url)
+        self.server = replace(given, url=given.url.removesuffix("/v1"))
         self.url = self.server.url
         self.deadline = deadline
         self.concurrency = concurrency
         self.read_timeout = read_timeout
-        # The possible paths between the url and an endpoint's path, the likeliest first.
-        self._bases: tuple[str, ...] = ("",)  # the url ends in another version: ".../v3"
-        if version is None:
-            path = httpx.URL(server.url).path.strip("/")
-            # After "http://host/proxy" the path may go on with "/v1", or directly with the
-            # endpoint.
-            self._bases = ("/v1", "") if path else ("/v1",)
-        elif version[0] == "/v1":
-            self._bases = ("/v1",)
         self._form = RequestForm(self._bases[0])
         # All fields of the requests that this server has answered.
         self._accepted_fields: frozenset[str] = frozenset()
@@ -133,27 +131,35 @@ class Endpoint:
         """
         models = f"{self.url}{self._bases[0]}/models"
         try:
-            async with (
-                asyncio.timeout(CONNECT_TIMEOUT),
-                Client(self.server, _read_list, MAX_LIST_BYTES) as client,
-            ):
-                # The first list that is not empty counts.
-                for base in self._bases:
-                    entries = await client.get(f"{base}/models")
-                    if isinstance(entries, Busy):
-                        words = f"{models} does not answer: start the server ({entries.why})"
-                        return Failure(Status.ERROR, words)
-                    if isinstance(entries, Refused) and entries.status == 0:
-                        # Nothing was sent, because the server's certificate is not trusted.
-                        return Failure(Status.ERROR, f"{self.url}: {entries.words}")
-                    if isinstance(entries, Refused) or not entries:
-                        continue  # no list at this path, so the next path is tried
-                    return _entry_of(model, entries, models)
+            async with asyncio.timeout(CONNECT_TIMEOUT):
+                entries = await self._list_of_models(models)
         except TimeoutError:
             words = f"{models} does not answer within {CONNECT_TIMEOUT:g} s: start the server"
             return Failure(Status.ERROR, words)
-        # No path has a list.
-        return Served(model, self.url)
+        if isinstance(entries, Failure):
+            return entries
+        if not entries:  # the server has no list
+            return Served(model, self.url)
+        return _entry_of(model, entries, models)
+
+    async def _list_of_models(self, models: str) -> dict[str, Served] | Failure:
+        """Returns the first list of models that is not empty, by name, or {} if no path has a list.
+        Returns a Failure if the server is busy or untrusted.
+
+        models: the list's url, for the message.
+        """
+        async with Client(self.server, _read_list, MAX_LIST_BYTES) as client:
+            for base in self._bases:
+                entries = await client.get(f"{base}/models")
+                if isinstance(entries, Busy):
+                    words = f"{models} does not answer: start the server ({entries.why})"
+                    return Failure(Status.ERROR, words)
+                if isinstance(entries, dict) and entries:
+                    return entries
+                # Nothing was sent if the server's certificate is not trusted.
+                if isinstance(entries, Refused) and entries.status == 0:
+                    return Failure(Status.ERROR, f"{self.url}: {entries.words}")
+        return {}
 
     async def ask(
         self, path: str, requests: StreamedRequests, extras: RequestBody, seconds: float
@@ -218,8 +224,10 @@ class Endpoint:
             if self._better_form(call, body, form, answer) is None:
                 return answer
             async with call.learning:
-                if form is self._form:  # no other question has found a form meanwhile
+                # The first of the refused questions gets here and tries other forms.
+                if form is self._form:
                     return await self._try_other_forms(call, body, form, answer)
+            # Another question has found a form meanwhile, in which this request is sent again.
 
     async def _try_other_forms(
         self, call: Call, body: RequestBody, form: RequestForm, refused: Refused
@@ -257,9 +265,12 @@ class Endpoint:
         for name in call.extras:
             if name in request and name not in self._accepted_fields:
                 doubtful.append(name)
-        # If the server has answered a request before, its path is right and is not changed.
-        base = form.base if self._accepted_fields else self._bases[-1]
-        return better_form(form, request, refused, doubtful, base)
+        # The path to try next. If the server has answered a request before, the path is right, and
+        # no other path is tried. Otherwise it is the last of the possible paths: there are at most
+        # two, and the first of them was tried first.
+        has_answered = bool(self._accepted_fields)
+        next_base = form.base if has_answered else self._bases[-1]
+        return better_form(form, request, refused, doubtful, next_base)
 
     async def _attempt(
         self, call: Call, body: RequestBody, form: RequestForm
@@ -280,24 +291,58 @@ class Endpoint:
         If the server would refuse every question for this reason, the Failure is kept in `call`, so
         that no further question is sent.
         """
-        where = f"{self.url}{self._form.base}"
         status = refused.status
-        words = refused.words[:SHOWN_SERVER_CHARACTERS]
-        failure = failure_of_refusal(self.url, refused)
-        if status in (*ADVICE_BY_STATUS, 402):
-            says = f"{where}/{call.path} does not answer for the model {body['model']!r} ({status})"
-            if words:
-                says += f": {words}"
-            is_silent = len(words.split()) <= MAX_SILENT_WORDS
-            if status == 401 or (status in ADVICE_BY_STATUS and is_silent):
-                says += f": {ADVICE_BY_STATUS[status].format(models=f'{where}/models')}"
-            failure = Failure(Status.ERROR, says)
-        # Every question would be refused if the certificate, the key or the quota is at fault. The
-        # same holds for the path and the model, unless this server has answered before.
+        if status in (*ADVICE_BY_STATUS, SPENT_QUOTA):
+            failure = self._failure_of_model(call, body["model"], refused)
+        else:
+            failure = failure_of_refusal(self.url, refused)
+        # If the server has answered no request yet, the rights of the key (403), or the path or the
+        # model (404) may be at fault, so that the server would refuse every question.
         never_answered = not self._accepted_fields
-        if status in (0, 401, 402) or (status in ADVICE_BY_STATUS and never_answered):
+        may_refuse_every_question = status in (403, 404) and never_answered
+        if status in REFUSES_EVERY_QUESTION or may_refuse_every_question:
             call.refusal = failure
         return failure
+
+    def _failure_of_model(self, call: Call, model: str, refused: Refused) -> Failure:
+        """Returns the Failure of a refusal that concerns the model, or the right to ask it. The
+        message has the server's words, and advice if the words are few.
+        """
+        base = f"{self.url}{self._form.base}"
+        words = refused.words[:SHOWN_SERVER_CHARACTERS]
+        message = f"{base}/{call.path} does not answer for the model {model!r} ({refused.status})"
+        if words:
+            message += f": {words}"
+        message += _advice_to_user(refused.status, words, models=f"{base}/models")
+        return Failure(Status.ERROR, message)
+
+
+def possible_bases(url: str) -> tuple[str, ...]:
+    """Returns the possible bases of a server, the likeliest first: one or two texts, "/v1" or "". A
+    request goes to the server's url (without "/v1" at its end), then the base, then the endpoint:
+    "http://host" + "/v1" + "/chat/completions".
+
+    "http://host" and "http://host/v1" give ("/v1",). "http://host/v3" gives ("",), because the url
+    has another version already. "http://host/proxy" gives ("/v1", ""): requests may go to
+    "http://host/proxy/v1/chat/completions" or to "http://host/proxy/chat/completions".
+    """
+    version = VERSION_PATH.search(url)
+    if version is not None:
+        return ("/v1",) if version[0] == "/v1" else ("",)
+    path = httpx.URL(url).path.strip("/")
+    return ("/v1", "") if path else ("/v1",)
+
+
+def _advice_to_user(status: int, words: str, models: str) -> str:
+    """Returns what a user can do about a refused key or a missing model: ": put the key it wants
+    into SPANREWARD_API_KEY". Returns "" if the server's own words explain enough.
+
+    words: the server's words. models: the url of the server's list of models.
+    """
+    explains_little = len(words.split()) <= MAX_SILENT_WORDS
+    if status == 401 or (status in ADVICE_BY_STATUS and explains_little):
+        return f": {ADVICE_BY_STATUS[status].format(models=models)}"
+    return ""
 
 
 def failure_of_refusal(url: str, refused: Refused) -> Failure:

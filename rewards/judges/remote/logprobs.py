@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from spanreward.rewards.judges.encoding.chat import MIN_MASS
 
-SPOILT = -9998.0  # vLLM writes -9999 for minus infinity
+SPOILT = -9998.0  # no log-probability is so small; vLLM writes -9999 for minus infinity
 NEARLY_ALL = 0.95  # of the probability: a token with so much is the judge's clear answer
 # How tokenizers spell a space before a word.
 SPACES_OF_TOKENIZERS = " \u0120\u2581"
@@ -24,13 +24,19 @@ def why_no_distribution(
 ) -> str:
     """Returns why the log-probabilities are no distribution over tokens, or "" if they are one.
 
-    first: the tokens with their log-probabilities. words: the text of each token.
+    [("4", -0.7), ("5", -9999.0), ("3", -9999.0)] is no distribution: "4" has half of the
+    probability, and no other token has the other half.
+
+    first: the tokens as the server writes them, with their natural log-probabilities. words: the
+    texts of the same tokens.
     """
-    # In a batch with a question that asks for exact ids, vLLM may return a single real
-    # log-probability. The rest is about -9999.
+    # vLLM answers several questions in one batch. If another question in the batch asks for the
+    # log-probabilities of certain token ids, vLLM may spoil this answer: only one token keeps its
+    # log-probability, and every other token gets about -9999.
     real = [logprob for _, logprob in first if logprob > SPOILT]
-    is_one_of_several = len(first) > 1 and len(real) == 1
-    if is_one_of_several and real[0] < math.log(NEARLY_ALL):
+    only_one_is_real = len(first) > 1 and len(real) == 1
+    # If the one token has nearly all of the probability, the other tokens may really have none.
+    if only_one_is_real and real[0] < math.log(NEARLY_ALL):
         return "all but one log-probability are those of no token: let nobody else ask it"
     repeated = repeated_word(first, words, scale)
     if repeated:
@@ -46,10 +52,11 @@ def repeated_word(
     """Returns a word with an entry of the scale that is listed twice with equal probability, or ""
     if there is no such word.
 
-    A server may list one token twice. Two different tokens with the same text would hardly have
-    exactly the same probability.
+    For [("4", -0.7), ("4", -0.7)] the word is "4": the server has listed one token twice. Two
+    different tokens with the same text would hardly have exactly the same probability.
 
-    first: the tokens with their log-probabilities. words: the text of each token.
+    first: the tokens as the server writes them, with their natural log-probabilities. words: the
+    texts of the same tokens.
     """
     counts: Mapping[tuple[str, float], int] = Counter(first)
     for word, pair in zip(words, first, strict=True):
@@ -63,7 +70,10 @@ def repeated_word(
 
 def places_by_entry(words: Sequence[str], scale: Sequence[str]) -> dict[str, list[int]]:
     """Returns for each entry of the scale the places of the tokens that spell the entry, with or
-    without a space before it.
+    without a space before it. A place is a token's index in `words`.
+
+    The words [" 1", "2", "1"] and the scale ("1", "2") give {"1": [0, 2], "2": [1]}. Several tokens
+    may spell one entry, and their probabilities are then added up.
 
     words: the text of each token.
     """

@@ -20,7 +20,7 @@ from PIL import Image
 
 from spanreward.rewards.base.checks import check_choice
 from spanreward.rewards.base.verdict import Status
-from spanreward.rewards.files.http_client import run_coroutine, safe_line
+from spanreward.rewards.files.http_client import run_coroutine
 from spanreward.rewards.judges.encoding.chat import (
     MIN_MASS,
     rating_from_logprobs,
@@ -38,7 +38,13 @@ from spanreward.rewards.judges.remote.endpoint import (
 )
 from spanreward.rewards.judges.remote.logprobs import places_by_entry, why_no_distribution
 from spanreward.rewards.judges.remote.streamed import StreamedRequests
-from spanreward.rewards.judges.written_rating import read_written_rating
+from spanreward.rewards.judges.remote.written_answer import (
+    answer_in_words,
+    numbers_without_logprobs,
+    numbers_without_text,
+    pooled_rating,
+    text_or_failure,
+)
 
 K = TypeVar("K", bound=Hashable)
 log = logging.getLogger(__name__)
@@ -47,7 +53,6 @@ NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 UNBOUNDED_TOKENS = sys.maxsize  # tokens
 WRITTEN_TOKENS = 64  # for a rating in words
 THINKING_TOKENS = 4096  # in addition, for a model that thinks before it answers
-SHOWN_ANSWER = 60  # characters of an answer that is no rating
 TRIAL_SECONDS = 20.0
 # Trial questions: whether the server rates, and whether it takes pictures.
 TRIAL_QUESTION = Question(
@@ -185,17 +190,24 @@ class RemoteJudge(Judge):
         own reason.
         """
         if self._sees is None and isinstance(self._look_up(), Served):
-            answer = self._ask_trial(SEEING_TRIAL)
-            if isinstance(answer, ServerAnswer):
-                self._sees = True
-            elif answer.status is Status.TIMEOUT:
-                return True  # not known: the server may be busy
-            # The server refused the picture. If the server answers the same question without the
-            # picture, the model reads text only.
-            elif isinstance(self._ask_trial(TRIAL_QUESTION), ServerAnswer):
-                log.warning("the model %s reads text only: %s", self.model, answer.message)
-                self._sees = False
+            self._sees = self._try_picture()
         return self._sees is not False
+
+    def _try_picture(self) -> bool | None:
+        """Returns whether the server answers a question with a small picture. Returns None if that
+        is not known: the server may be busy, or may answer no question at all.
+        """
+        answer = self._ask_trial(SEEING_TRIAL)
+        if isinstance(answer, ServerAnswer):
+            return True
+        if answer.status is Status.TIMEOUT:
+            return None
+        # The server refused the picture. If the server answers the same question without the
+        # picture, the model reads text only.
+        if isinstance(self._ask_trial(TRIAL_QUESTION), ServerAnswer):
+            log.warning("the model %s reads text only: %s", self.model, answer.message)
+            return False
+        return None
 
     def _ask_trial(self, question: Question) -> AnswerOrFailure:
         """Sends a trial question as a chat, which `usage` does not count. The time limit is
@@ -256,17 +268,7 @@ class RemoteJudge(Judge):
         top: how many of the likeliest tokens a rating is read from, 0 for MAX_LOGPROBS. Raises
         ValueError for a scale that cannot be read from one token.
         """
-        for entry in scale:
-            # On a scale from 1 to 10 the token "1" may be the beginning of "10".
-            longer = []
-            for other in scale:
-                if other != entry and other.startswith(entry):
-                    longer.append(other)
-            if longer:
-                raise ValueError(
-                    f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: "
-                    "choose entries that do not, or ask with the model's tokenizer."
-                )
+        _check_beginnings(scale)
         return {"logprobs": True, "top_logprobs": top or MAX_LOGPROBS}, {}
 
     def _word(self, token: str) -> str:
@@ -306,8 +308,9 @@ class RemoteJudge(Judge):
         """Rates questions with the same endpoint and `top`, by log-probabilities if the server
         gives them.
 
-        With `top` above 0 a rating must be read as published code does, never from a written
-        answer.
+        path: the endpoint, below /v1/. top: 0, or how many of the likeliest tokens a rating is read
+        from (`Question.top`). Published code reads a rating from the likeliest tokens only. So with
+        `top` above 0 a rating is never read from a written answer.
         """
         may_write = top == 0
         if may_write and (self.samples or not self._gives_logprobs):
@@ -322,28 +325,31 @@ class RemoteJudge(Judge):
             else:
                 ratings.append(self._rating(answer, scale, top, cut))
         # Questions whose answers have no log-probabilities are asked again, for a rating in words.
-        silent: list[int] = []
-        answered = 0
-        for number, answer in enumerate(answers):
-            if isinstance(answer, ServerAnswer):
-                answered += 1
-                if not answer.first:
-                    silent.append(number)
-        if may_write and silent:
-            if len(silent) == answered:
-                self._gives_logprobs = False  # the next calls ask for words at once
-            log.warning(
-                "%s gives no log-probabilities for %s: %d ratings are read from one written answer "
-                "each, which is one sample and no distribution (samples=N asks for N)",
-                self.endpoint.url,
-                self.model,
-                len(silent),
-            )
-            unrated = [questions[number] for number in silent]
+        missing = numbers_without_logprobs(answers)
+        if may_write and missing:
+            self._note_missing_logprobs(answers, len(missing))
+            unrated = [questions[number] for number in missing]
             written = self._rate_in_writing(path, unrated, scale)
-            for number, rating in zip(silent, written, strict=True):
+            for number, rating in zip(missing, written, strict=True):
                 ratings[number] = rating
         return ratings
+
+    def _note_missing_logprobs(self, answers: Sequence[AnswerOrFailure], missing: int) -> None:
+        """Logs that answers had no log-probabilities. If no answer had any, the next calls ask for
+        a rating in words at once.
+
+        missing: how many of the answers had no log-probabilities.
+        """
+        answered = sum(isinstance(answer, ServerAnswer) for answer in answers)
+        if missing == answered:
+            self._gives_logprobs = False
+        log.warning(
+            "%s gives no log-probabilities for %s: %d ratings are read from one written answer "
+            "each, which is one sample and no distribution (samples=N asks for N)",
+            self.endpoint.url,
+            self.model,
+            missing,
+        )
 
     def _rating(
         self,
@@ -370,17 +376,31 @@ class RemoteJudge(Judge):
         why = why_no_distribution(first, words, scale)
         if why:
             return Failure(Status.UNPARSED, why)
-        # The tokens have no ids here, so a token's index in the list serves as its id.
-        logprobs = dict(enumerate(logprob for _, logprob in first))
-        rating: Rating | Failure
-        if top:
-            rating = rating_from_top(logprobs, words, scale, cut)
-        else:
-            places = places_by_entry(words, scale)
-            rating = rating_from_logprobs(logprobs, places, self.min_mass, cut)
+        rating = self._rating_from_tokens(first, words, scale, top, cut)
         if isinstance(rating, Failure):
             return Failure(rating.status, f"{rating.message} ({answer_in_words(answer)})")
         return rating
+
+    def _rating_from_tokens(
+        self,
+        first: Sequence[tuple[str, float]],
+        words: Sequence[str],
+        scale: Sequence[str],
+        top: int,
+        cut: int,
+    ) -> Rating | Failure:
+        """Returns the rating that the likeliest tokens at the first position give.
+
+        first: the tokens as the server writes them ("4" or "token_id:19"), each with its natural
+        log-probability. words: the texts of the same tokens, as `_word` returns them: "4" for
+        "token_id:19". top, cut: as in `_rating`.
+        """
+        # The tokens have no ids here, so a token's index in the list serves as its id.
+        logprobs = dict(enumerate(logprob for _, logprob in first))
+        if top:
+            return rating_from_top(logprobs, words, scale, cut)
+        places = places_by_entry(words, scale)
+        return rating_from_logprobs(logprobs, places, self.min_mass, cut)
 
     def _rate_in_writing(
         self, path: str, questions: Sequence[Question], scale: Sequence[str]
@@ -394,48 +414,13 @@ class RemoteJudge(Judge):
             repeated += [question] * times
         texts, cuts = self._write_texts(path, repeated, WRITTEN_TOKENS, temperature)
         ratings: list[Rating | Failure] = []
-        for start in range(0, len(repeated), times):
+        for start in range(0, len(repeated), times):  # where a question's answers begin
             of_question = texts[start : start + times]
-            ratings.append(self._pooled_rating(of_question, scale, cuts[start]))
+            ratings.append(pooled_rating(of_question, scale, cuts[start]))
         for rating in ratings:
             if isinstance(rating, Rating):
                 self.usage.written += 1
         return ratings
-
-    def _pooled_rating(
-        self,
-        texts: Sequence[str | Failure],
-        scale: Sequence[str],
-        cut: int,
-    ) -> Rating | Failure:
-        """Returns the mean distribution of one question's written answers. The Rating's `mass` is
-        the share of readable answers.
-
-        If fewer than half of the answers are readable, the first Failure is returned. cut: how many
-        characters of the question's description were cut.
-        """
-        read: list[Rating] = []
-        failures: list[Failure] = []
-        for text in texts:
-            if isinstance(text, Failure):
-                failures.append(text)
-                continue
-            rating = read_written_rating(text, scale)
-            if rating is None:
-                words = safe_line(text, SHOWN_ANSWER)
-                why = f"the judge wrote no rating from {scale[0]} to {scale[-1]}: {words!r}"
-                failures.append(Failure(Status.UNPARSED, why))
-            else:
-                read.append(rating)
-        if not read or 2 * len(read) < len(texts):
-            return failures[0]
-        # The mean of the readable ratings.
-        probabilities = dict.fromkeys(scale, 0.0)
-        for rating in read:
-            for entry, share in rating.probabilities.items():
-                probabilities[entry] += share / len(read)
-        readable_share = len(read) / len(texts)
-        return Rating(probabilities, readable_share, cut, samples=len(read))
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns an answer in words to each question, in order, by greedy decoding."""
@@ -462,41 +447,45 @@ class RemoteJudge(Judge):
         and has no text, the question is asked once more with THINKING_TOKENS more tokens. All later
         questions to the model get these additional tokens, too.
         """
-        extras = {"repetition_penalty": 1.0}  # no penalty, whatever the model's own settings are
         tokens = max_tokens + self._more_tokens
-        fields: dict[str, Any] = {"temperature": temperature, "max_tokens": tokens}
-        answers, cuts = self._ask(path, questions, fields, extras)
+        answers, cuts = self._ask_for_text(path, questions, tokens, temperature)
         tried = f"{tokens:,}"
-        thinking: list[int] = []
-        for number, answer in enumerate(answers):
-            if ended_before_its_text(answer):
-                thinking.append(number)
+        thinking = numbers_without_text(answers)
         if thinking and not self._more_tokens:
-            self._more_tokens = THINKING_TOKENS
-            tokens = max_tokens + THINKING_TOKENS
+            self._note_thinking(max_tokens)
+            tokens = max_tokens + self._more_tokens
             tried += f" and then {tokens:,}"
-            log.warning(
-                "%s spends %d tokens without an answer: %s gets %d more from now on",
-                self.endpoint.url,
-                max_tokens,
-                self.model,
-                THINKING_TOKENS,
-            )
             unanswered = [questions[number] for number in thinking]
-            fields = {"temperature": temperature, "max_tokens": tokens}
-            again, _ = self._ask(path, unanswered, fields, extras)
+            again, _ = self._ask_for_text(path, unanswered, tokens, temperature)
             for number, answer in zip(thinking, again, strict=True):
                 answers[number] = answer
-        texts: list[str | Failure] = []
-        for answer in answers:
-            if isinstance(answer, Failure):
-                texts.append(answer)
-            elif answer.text is None or ended_before_its_text(answer):
-                why = f"the server gave no text within {tried} tokens ({answer_in_words(answer)})"
-                texts.append(Failure(Status.UNPARSED, why))
-            else:
-                texts.append(answer.text)
-        return texts, cuts
+        return [text_or_failure(answer, tried) for answer in answers], cuts
+
+    def _ask_for_text(
+        self,
+        path: str,
+        questions: Sequence[Question],
+        tokens: int,
+        temperature: float,
+    ) -> tuple[list[AnswerOrFailure], list[int]]:
+        """Asks for answers of at most `tokens` tokens. Returns what `_ask` returns."""
+        fields = {"temperature": temperature, "max_tokens": tokens}
+        extras = {"repetition_penalty": 1.0}  # no penalty, whatever the model's own settings are
+        return self._ask(path, questions, fields, extras)
+
+    def _note_thinking(self, max_tokens: int) -> None:
+        """Gives the model THINKING_TOKENS more tokens for every text from now on, and logs it.
+
+        max_tokens: the tokens that the model has used up without an answer.
+        """
+        self._more_tokens = THINKING_TOKENS
+        log.warning(
+            "%s spends %d tokens without an answer: %s gets %d more from now on",
+            self.endpoint.url,
+            max_tokens,
+            self.model,
+            THINKING_TOKENS,
+        )
 
     def _ask(
         self,
@@ -540,6 +529,19 @@ class RemoteJudge(Judge):
                 usage.cached_tokens += answer.cached_tokens
 
 
+def _check_beginnings(scale: Sequence[str]) -> None:
+    """Raises ValueError for a scale with an entry that begins like another entry. On a scale from 1
+    to 10 the token "1" may be the beginning of "10".
+    """
+    for entry in scale:
+        longer = [other for other in scale if other != entry and other.startswith(entry)]
+        if longer:
+            raise ValueError(
+                f"the scale's {longer[0]!r} begins like {entry!r}, and a chat shows one token: "
+                "choose entries that do not, or ask with the model's tokenizer."
+            )
+
+
 def numbers_by_kind(kinds: Iterable[K]) -> dict[K, list[int]]:
     """Returns the numbers of the questions of each kind: ["a", "b", "a"] gives {"a": [0, 2], "b":
     [1]}.
@@ -550,22 +552,3 @@ def numbers_by_kind(kinds: Iterable[K]) -> dict[K, list[int]]:
     for number, kind in enumerate(kinds):
         numbers.setdefault(kind, []).append(number)
     return numbers
-
-
-def ended_before_its_text(answer: AnswerOrFailure) -> bool:
-    """Returns whether an answer used up its tokens before it had any text."""
-    if isinstance(answer, Failure):
-        return False
-    return answer.finish_reason == "length" and not (answer.text or "").strip()
-
-
-def answer_in_words(answer: ServerAnswer) -> str:
-    """Returns a clause that describes an unusable answer, for a message: "it answered 'I think',
-    finish_reason 'length'".
-    """
-    words = safe_line(answer.text or "", SHOWN_ANSWER)
-    clause = f"it answered {words!r}" if words else "it answered no text"
-    clause += f", finish_reason {safe_line(str(answer.finish_reason), SHOWN_ANSWER)!r}"
-    if answer.reasoning:
-        clause += ", and it wrote reasoning"
-    return clause

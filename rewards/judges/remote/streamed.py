@@ -17,8 +17,9 @@ class StreamedRequests:
     """The bodies of one call's requests. QUESTIONS_AHEAD questions at a time are encoded, when the
     first of their requests is taken.
 
-    A request is known by its place: 0 for the request that is sent first. Within QUESTIONS_AHEAD
-    questions the requests are sorted, so that requests with the same beginning are neighbours.
+    A question's number is its index in `questions`. A request's place is its number in the order of
+    sending: 0 for the request that is sent first. Within QUESTIONS_AHEAD questions the requests are
+    sorted, so that requests with the same beginning are neighbours.
 
     Args:
         questions: at least one question.
@@ -52,37 +53,41 @@ class StreamedRequests:
         return self._bodies.pop(place)
 
     def _encode_part(self) -> None:
-        """Encodes the next QUESTIONS_AHEAD questions, and stores the request of each at its place.
+        """Encodes the next part of the questions (QUESTIONS_AHEAD questions), and stores the
+        request of each at its place.
 
-        A place counts all requests of the call in the order of sending, from 0. The encoded
-        requests of a part come first, in the batch's sorted order. The questions that could not be
-        encoded come last, with their Failures.
+        The requests of the part are sent in the batch's sorted order. The questions that could not
+        be encoded come last, with their Failures. If the part's first question has the number 256
+        and is sent third, its request has the place 258.
         """
-        start = self._encoded_parts * QUESTIONS_AHEAD
-        batch = self.encode(self.questions[start : start + QUESTIONS_AHEAD])
-        # The question's number within this part, and its request or Failure, in the order of
-        # places.
-        in_order: list[tuple[int, dict[str, Any] | Failure]] = []
+        # The number of the part's first question, and the place of the part's first request.
+        first = self._encoded_parts * QUESTIONS_AHEAD
+        batch = self.encode(self.questions[first : first + QUESTIONS_AHEAD])
+        # The batch counts from 0, so `first` is added to its numbers.
+        in_order: list[tuple[int, dict[str, Any] | Failure]] = []  # numbers and requests
         for number, encoded in zip(batch.numbers, batch.inputs, strict=True):
-            in_order.append((number, {**encoded.fields, **self.fields}))
-        in_order += batch.failures.items()
-        for place, (number, body) in enumerate(in_order, start):
+            in_order.append((first + number, {**encoded.fields, **self.fields}))
+        for number, failure in batch.failures.items():
+            in_order.append((first + number, failure))
+        for place, (number, body) in enumerate(in_order, start=first):
             self._bodies[place] = body
-            self._numbers[place] = start + number
-        for number, cut in enumerate(batch.cuts):
-            self._cuts[start + number] = cut
+            self._numbers[place] = number
+        for number, cut in enumerate(batch.cuts, start=first):
+            self._cuts[number] = cut
         self._encoded_parts += 1
 
     def by_question(self, answers: Sequence[T]) -> tuple[list[T], list[int]]:
         """Returns the answers in the order of the questions, and how many characters of each
-        question's description were cut. answers: by place.
+        question's description were cut.
+
+        answers: in the order of sending: the answer to the request at place 0, at place 1, and so
+        on. After a deadline, questions that were never encoded have the same Failure as answer.
         """
-        answered: dict[int, T] = {}
-        for place, answer in enumerate(answers):
-            # After a deadline some questions were never encoded and have no place. All of their
-            # answers are the same Failure, so any order is right.
-            number = self._numbers.get(place, place)
-            answered[number] = answer
+        # By the question's number. A part that was never encoded has not been sorted: the number of
+        # each of its questions is its place. The numbers of the encoded questions are known.
+        answered = dict(enumerate(answers))
+        for place, number in self._numbers.items():
+            answered[number] = answers[place]
         numbers = range(len(self.questions))
         cuts = [self._cuts.get(number, 0) for number in numbers]
         return [answered[number] for number in numbers], cuts

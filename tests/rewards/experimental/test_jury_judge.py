@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 from spanreward import PoshReward, Sample, Status
 from spanreward.rewards.experimental.jury_judge import JuryJudge, mean_rating
+from spanreward.rewards.files import http_client
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating, load_judge
 from spanreward.rewards.judges.judge import RATING_SCALE
 from spanreward.rewards.judges.probe import Mention, PresenceProbe
@@ -56,6 +57,19 @@ def test_a_member_that_raises_is_one_that_fails() -> None:
     gone = Failure(Status.ERROR, "RuntimeError: gone")
     assert JuryJudge(FakeJudge(), Gone()).rate(asked("a", "b")) == [gone, gone]
     assert JuryJudge(Gone(), FakeJudge()).write(asked("a"), 3) == [gone]
+
+
+def test_the_error_of_a_member_is_one_line_without_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(http_client.KEY_VARIABLE, "open-sesame")
+
+    class Refused(Gone):
+        def rate(self, *_: object) -> list[Rating | Failure]:
+            raise RuntimeError("refused:\n the key open-sesame is not known")
+
+    shown = Failure(Status.ERROR, "RuntimeError: refused: the key *** is not known")
+    assert JuryJudge(Refused(), FakeJudge()).rate(asked("a")) == [shown]
 
 
 def test_posh_with_a_jury_of_equal_judges_is_posh_with_one() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from spanreward.rewards import MatchJudge, build_reward, load_judge
-from spanreward.training.commands import main as command
 
 REWARDS = """
 from dataclasses import dataclass
@@ -86,7 +85,6 @@ def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
 @pytest.mark.parametrize(("make", "told"), [
     (lambda: build_reward("my_rewards.py:WordReward", MatchJudge(), {"mots": 4}), "'most'"),
     (lambda: build_reward("my_rewards.py:Count", MatchJudge(), {}), "no class Count"),
-    (lambda: build_reward("words", MatchJudge(), {}), "FILE.py:NAME"),
     (lambda: load_judge("my_judges.py:SureJudge", levle=4), "'level'"),
 ])  # fmt: skip
 def test_what_does_not_exist(make: Any, told: str) -> None:
@@ -94,20 +92,9 @@ def test_what_does_not_exist(make: Any, told: str) -> None:
         make()
 
 
-def test_both_on_the_command_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "rows.jsonl").write_text('{"completion": "A star.", "reference": "A star."}\n')
-    words = "my_rewards.py:WordReward --judge match", "posh --judge my_judges.py:SureJudge"
-    for number, score in enumerate([0.2, 1.0]):
-        told = f"score {words[number]} --input rows.jsonl --output {number}.jsonl"
-        monkeypatch.setattr(sys, "argv", ["spanreward", *told.split()])
-        command.main()
-        assert json.loads(Path(f"{number}.jsonl").read_text())["score"] == score
-
-
-@pytest.mark.parametrize("name", ["rewards.py:WordReward", "json.py:WordReward"])
-def test_it_is_pickled_and_reaches_a_spawned_process(folder: Path, name: str) -> None:
-    (folder / name.partition(":")[0]).write_text(REWARDS)
-    reward = build_reward(name, MatchJudge(), {"most": 4})
+def test_it_is_pickled_and_reaches_a_spawned_process(folder: Path) -> None:
+    (folder / "json.py").write_text(REWARDS)
+    reward = build_reward("json.py:WordReward", MatchJudge(), {"most": 4})
     assert type(pickle.loads(pickle.dumps(reward))) is type(reward)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         assert pool.submit(reward, [""], ["one two"]).result() == [0.5]

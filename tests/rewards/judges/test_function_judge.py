@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from spanreward import Failure, FunctionJudge, Status
+from spanreward.rewards.files import http_client
 from spanreward.rewards.judges.judge import RATING_SCALE, rating_of
 from tests.support.fakes import asked
 
@@ -52,8 +53,8 @@ def test_a_picture_costs_its_own_question_only() -> None:
 
 def test_letters_and_distributions() -> None:
     assert rated("The better one is B.", LETTERS).probabilities == {"A": 0, "B": 1, "C": 0}
-    assert rated("Be careful", LETTERS).status is Status.UNPARSED
-    assert rated(2, LETTERS).status is Status.UNPARSED
+    for none in ("Be careful", 2):
+        assert rated(none, LETTERS).status is Status.UNPARSED
     assert rated({"5": 0.5, "1": 0.25}).mass == 0.75
 
 
@@ -80,3 +81,15 @@ def test_one_answer_that_cannot_be_parsed_costs_one_question() -> None:
     silent = FunctionJudge("silent", lambda text: "hm")
     assert silent.rate(asked("a"))[0].status is Status.UNPARSED
     assert silent.usage.unparsed == 1
+
+
+def test_an_error_is_one_line_without_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(http_client.KEY_VARIABLE, "open-sesame")
+
+    def refuse(text: str) -> str:
+        raise RuntimeError("refused:\n the key open-sesame\x1b[2J is not known")
+
+    judge = FunctionJudge("mine", refuse)
+    shown = Failure(Status.ERROR, "mine: RuntimeError: refused: the key *** [2J is not known")
+    assert judge.rate(asked("a")) == [shown]
+    assert judge.write(asked("a"), 3) == [shown]

@@ -1,8 +1,7 @@
-"""Every judge sees the same pixels: upright, RGB, on white; a broken picture costs one row."""
+"""Every judge sees the same pixels: upright, RGB, on white."""
 
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -99,14 +98,3 @@ def test_a_picture_of_many_questions_is_converted_once(monkeypatch: pytest.Monke
     assert [call.args[0] for call in convert.call_args_list] == [stored, plain]
     assert len({id(seen) for seen in judge.seen}) == 2
     assert judge.seen[-1] is plain
-
-
-def test_a_broken_picture_costs_its_own_row(tmp_path: Path) -> None:
-    path = tmp_path / "cut.png"
-    Image.effect_noise((64, 64), 90).save(path)
-    path.write_bytes(path.read_bytes()[:2000])
-    judge = Camera()
-    rows = [Sample("", "A.", images=(image,)) for image in (str(path), picture("RGB"))]
-    broken, whole = HarmonicReward(judge).judge_samples(rows)
-    assert (broken.status, whole.status) == (Status.NOT_APPLICABLE, Status.OK)
-    assert "cannot be read" in broken.note

@@ -1,14 +1,7 @@
 """CachedJudge: its judge's answers, asked for once, and no waking for what is known."""
 
-import multiprocessing
-import os
+import json
 import pickle
-import random
-import shutil
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +15,12 @@ from PIL.ExifTags import Base
 
 from spanreward import FunctionJudge, PoshReward, Sample, Status
 from spanreward.rewards.judges import CachedJudge, Failure, MatchJudge, Question, Rating
+from spanreward.rewards.judges.cache import cached_judge
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from spanreward.rewards.judges.probe import Link, Mention, PresenceProbe
 from spanreward.rewards.judges.question import question_keys
 from spanreward.rewards.language.parse import scene_graphs
 from tests.support.fakes import FakeJudge, asked, hashed_rating, prompt_of
-from tests.support.paths import ROOT
 from tests.support.tiny_models import save_llama
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates and NUL, too
@@ -70,7 +63,7 @@ def again(cached: CachedJudge, **settings: Any) -> CachedJudge:
     return CachedJudge(Listening(**settings), cached.store.path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(TEXT | st.sampled_from(HOSTILE), max_size=8), st.randoms(use_true_random=False))
 def test_cached_is_uncached_and_permuted_in_is_permuted_out(
     tmp_path_factory: pytest.TempPathFactory, prompts: Any, random: Any
@@ -96,29 +89,16 @@ def test_texts_are_kept_as_they_are(cached: Any) -> None:
     assert other.write(asked("abcdef"), max_tokens=3) == ["fed"]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(TEXT, st.floats(0, 1)).filter(lambda shares: sum(shares.values()) > 0),
     st.floats(0, 1),
     st.integers(0, 9),
 )
-def test_ratings_are_kept_to_the_last_bit(
-    tmp_path_factory: pytest.TempPathFactory, probabilities: Any, mass: Any, samples: int
-) -> None:
-    path = tmp_path_factory.mktemp("cache") / "ratings.sqlite"
-    rating = Rating(probabilities, mass, samples=samples)
-    CachedJudge(FakeJudge(rate=lambda prompt: rating), path).rate(asked("a"))
-    (kept,) = CachedJudge(FakeJudge(), path).rate(asked("a"))
+def test_ratings_are_kept_to_the_last_bit(probabilities: Any, mass: Any, samples: int) -> None:
+    rating = Rating(probabilities, mass, cut=7, samples=samples)
+    kept = Rating(**json.loads(cached_judge._as_json(rating)))
     assert kept == rating
     assert list(kept.probabilities) == list(probabilities)  # the order decides the mean's last bit
-
-
-def test_the_judge_is_asked_once_in_order(cached: Any) -> None:
-    cached.rate(asked("b", "a"))
-    cached.rate(asked("c", "a", "d", "c", "b"))
-    assert cached.judge.rated == [["b", "a"], ["c", "d"]]
-    assert (cached.hits, cached.misses) == (3, 4)
-    assert cached.rate([]) == []
 
 
 def test_failures_are_asked_again(cached: Any) -> None:
@@ -130,24 +110,6 @@ def test_failures_are_asked_again(cached: Any) -> None:
     assert cached.rate(asked("a", "b")) == hashed_ratings("a", "b")
     assert cached.write(asked("b"), 3) == ["b"]
     assert cached.judge.rated == [["a", "b"], ["b"]]
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_a_flipped_bit_is_asked_again(cached: Any, seed: Any) -> None:
-    """In a value: never an error, never another answer, and the next run knows it again."""
-    cached.rate(asked("a", "b"))
-    cached.write(asked("a"), 3)
-    chance = random.Random(seed)
-    with closing(sqlite3.connect(cached.store.path)) as connection, connection:
-        for key, value in connection.execute("SELECT key, value FROM answers").fetchall():
-            flipped = bytearray(value)
-            flipped[chance.randrange(len(value))] ^= 1 << chance.randrange(8)
-            connection.execute("UPDATE answers SET value = ? WHERE key = ?", (bytes(flipped), key))
-    for counts in ((0, 3, 3), (3, 0, 0)):
-        other = again(cached)
-        assert other.rate(asked("a", "b")) == hashed_ratings("a", "b")
-        assert other.write(asked("a"), 3) == ["a"]
-        assert (other.hits, other.misses, other.store.damaged) == counts
 
 
 def test_what_the_judge_raises_is_raised_and_not_kept(cached: Any) -> None:
@@ -203,28 +165,6 @@ def test_pickled_as_settings(tmp_path: Path) -> None:
     assert (copy.judge.rated, copy.judge.woken, copy.judge.slept) == ([], 0, 0)
 
 
-def rate_in_child(cached: CachedJudge, name: str) -> None:
-    with cached:
-        for number in range(50):
-            prompts = ("parent", f"both {number}", f"{name} {number}")
-            assert cached.rate(asked(*prompts)) == hashed_ratings(*prompts)
-
-
-def test_processes_share_what_they_learn(cached: Any) -> None:
-    cached.rate(asked("parent"))
-    fork = multiprocessing.get_context("fork")
-    processes = [fork.Process(target=rate_in_child, args=(cached, name)) for name in ("one", "two")]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0, 0]
-    other = again(cached)
-    names = ("one", "two", "both")
-    other.rate(asked("parent", *(f"{name} {n}" for name in names for n in range(50))))
-    assert (other.hits, other.misses) == (151, 0)
-
-
 def test_another_judge_scale_or_reading_is_new(cached: Any, monkeypatch: Any) -> None:
     cached.rate(asked("a"))
     for scale in (("1", "2", "3"), ("5", "4", "3", "2", "1"), ("1,2", "3", "4", "5")):
@@ -234,7 +174,7 @@ def test_another_judge_scale_or_reading_is_new(cached: Any, monkeypatch: Any) ->
     other = again(cached)
     other.judge.name = "fake, with other weights"
     other.rate(asked("a"))
-    monkeypatch.setattr("spanreward.rewards.judges.cache.cached_judge.READING_VERSION", -1)
+    monkeypatch.setattr(cached_judge, "READING_VERSION", -1)
     cached.rate(asked("a"))
     assert (other.misses, cached.misses) == (1, 5)
     monkeypatch.undo()
@@ -260,31 +200,13 @@ def test_weights_template_and_settings_are_in_the_name(tmp_path: Path) -> None:
     assert len(set(names)) == len(names)
 
 
-EDITED = """
-import sys
-from spanreward.rewards.judges import CachedJudge, Question
-from spanreward.rewards.judges.function_judge import FunctionJudge
-from spanreward.rewards.judges.cache import cached_judge
-assert cached_judge.__file__.startswith(sys.argv[1]), cached_judge.__file__
-judge = CachedJudge(FunctionJudge("rule", len), sys.argv[2])
-(rating,) = judge.rate([Question([{"role": "user", "content": "a"}])])
-print(rating.mean, judge.hits, judge.misses)
-"""
-
-
-def test_an_edited_comment_keeps_the_answers(tmp_path: Path) -> None:
-    """Another copy of the package, with a comment in each file, finds what this one kept."""
-    store, package = tmp_path / "ratings.sqlite", tmp_path / "spanreward"
-    CachedJudge(FunctionJudge("rule", lambda text: 4), store).rate(asked("a"))
-    skipped = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "spanreward", package, ignore=skipped)
-    shutil.copytree(ROOT / "rewards", package / "rewards", ignore=skipped)
-    for file in package.rglob("*.py"):
-        file.write_text(f"{file.read_text()}\n# edited\n")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-c", EDITED, str(tmp_path), str(store)]
-    answer = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
-    assert answer.stdout.split() == ["4.0", "1", "0"], answer.stderr
+def test_the_key_of_a_question_changes_only_with_a_new_reading_version(tmp_path: Path) -> None:
+    """Or all answers that users have kept are lost; raise READING_VERSION where that is meant."""
+    cached = CachedJudge(FunctionJudge("rule", len), tmp_path / "ratings.sqlite")
+    shown = replace(asked("a")[0], images=(Image.new("RGB", (4, 2), (9, 8, 7)),))
+    scale = {"scale": ["1", "2", "3", "4", "5"]}
+    keys = cached._keys([*asked("a"), shown], scale)
+    assert [key[:12] for key in keys] == ["c6c7116d4bef", "b26eecf6cc73"]
 
 
 def pictures() -> list[Image.Image]:
@@ -367,12 +289,14 @@ def test_posh_asks_nothing_twice(tmp_path: Path, judge: Any) -> None:
     assert other.hits > 15
 
 
-def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "spanreward.rewards.judges.cache.cached_judge.CACHE_FOLDER", tmp_path / "cache"
-    )
+def test_the_file_is_where_the_user_wants_it(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    CachedJudge(FakeJudge()).rate(asked("a"))
-    assert (tmp_path / "cache" / "ratings.sqlite").is_file()
-    CachedJudge(FakeJudge(), "~/mine.sqlite").rate(asked("a"))
-    assert (tmp_path / "mine.sqlite").is_file()
+    assert CachedJudge(FakeJudge(), "~/mine.sqlite").store.path == tmp_path / "mine.sqlite"
+
+
+def test_without_a_file_the_judge_answers_all(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    cached = CachedJudge(FakeJudge(), tmp_path / "file" / "ratings.sqlite")
+    for _ in range(2):
+        assert cached.rate(asked("a", "b")) == hashed_ratings("a", "b")
+    assert (cached.hits, cached.misses) == (0, 4)

@@ -7,12 +7,12 @@ import random
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ import pytest
 
 from spanreward.rewards.judges.cache import store as module
 from spanreward.rewards.judges.cache.store import Store
-from tests.support.paths import ROOT
 
 FORK = multiprocessing.get_context("fork")
 MIB = 1 << 20
@@ -78,22 +77,23 @@ def locked(path: Path) -> Iterator[float]:
         yield time.monotonic()
 
 
-def write_rows(path: Path, name: str, start: Any) -> None:
+def write_rows(path: Path, name: str, start: Any, undamaged: bool = True) -> None:
     store = Store(path, 16 * MIB)
     start.wait()
     for number in range(20):
         values = rows(f"{name}.{number}", 20) | rows("shared", 20)
         store.write(values)
-        assert store.read(list(values)) == values
+        found = store.read(list(values))
+        assert found.items() <= values.items()
+        assert not undamaged or found == values
 
 
 def test_processes_write_at_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     names = ("one", "two", "three", "four")
     run_together(write_rows, path, names, lambda: None)  # the file is made at the same time, too
     values = rows("shared", 20)
-    for name in names:
-        for number in range(20):
-            values |= rows(f"{name}.{number}", 20)
+    for name, number in product(names, range(20)):
+        values |= rows(f"{name}.{number}", 20)
     assert Store(path, 16 * MIB).read(list(values)) == values
     assert warnings(caplog) == []
 
@@ -113,7 +113,7 @@ class Endless(dict):
 def test_a_process_killed_in_a_write_loses_that_alone(path: Path, caplog: Any) -> None:
     store, before, after = Store(path, 64 * MIB), rows("before", 100), rows("after", 100)
     store.write(before)
-    with killed(write_endlessly, store):
+    with killed(lambda reached: store.write(Endless(reached))):
         # so the transaction is half on the disk
         assert path.with_name("ratings.sqlite-wal").stat().st_size > MIB
         assert store.read(list(before)) == before  # nobody waits for the writer
@@ -127,7 +127,17 @@ def test_a_process_killed_in_a_write_loses_that_alone(path: Path, caplog: Any) -
 
 def test_what_a_killed_process_left_stays_out(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store, new = Store(path, 64 * MIB), rows("new", 1000)
-    with killed(write_and_wait, store):
+
+    def write_and_wait(reached: Any) -> None:
+        store.write(rows("old", 1000))
+        # the last one to be closed would tidy up
+        with closing(sqlite3.connect(store.path)) as connection:
+            connection.execute("SELECT 1 FROM answers").fetchall()
+            store.write(rows("older", 1000))
+            reached.set()
+            time.sleep(600)
+
+    with killed(write_and_wait):
         pass
     assert path.with_name("ratings.sqlite-wal").stat().st_size > 0
     path.unlink()  # as people do
@@ -136,21 +146,11 @@ def test_what_a_killed_process_left_stays_out(path: Path, caplog: pytest.LogCapt
     assert warnings(caplog) == []
 
 
-def write_and_wait(store: Store, reached: Any) -> None:
-    store.write(rows("old", 1000))
-    # the last one to be closed would tidy up
-    with closing(sqlite3.connect(store.path)) as connection:
-        connection.execute("SELECT 1 FROM answers").fetchall()
-        store.write(rows("older", 1000))
-        reached.set()
-        time.sleep(600)
-
-
 @contextmanager
-def killed(work: Callable[..., None], *arguments: Any) -> Iterator[None]:
+def killed(work: Callable[[Any], None]) -> Iterator[None]:
     """A process that is killed after the block, which begins when the process says so."""
     reached = FORK.Event()
-    process = FORK.Process(target=work, args=(*arguments, reached))
+    process = FORK.Process(target=work, args=(reached,))
     process.start()
     assert reached.wait(60)
     yield
@@ -158,16 +158,12 @@ def killed(work: Callable[..., None], *arguments: Any) -> Iterator[None]:
     process.join()
 
 
-def write_endlessly(store: Store, reached: Any) -> None:
-    store.write(Endless(reached))
-
-
 def test_eviction_keeps_what_is_used(path: Path) -> None:
     store = Store(path, MIB)
     used, unused = rows("used", 50), rows("unused", 50)
     store.write(used | unused)
     total = 0
-    for number in range(100):
+    for number in range(75):
         values = rows(f"filling {number}", 500)
         total += sum(len(key) + len(value) for key, value in values.items())
         store.write(values)
@@ -216,54 +212,6 @@ def test_a_full_disk_is_said_once(path: Path, caplog: pytest.LogCaptureFixture) 
     assert "ratings.sqlite cannot be used (" in message
     store.write(room)
     assert store.read(list(room)) == room
-
-
-ON_A_FULL_DISK = """
-import sys
-from pathlib import Path
-from spanreward.rewards.judges import CachedJudge, Question
-from spanreward.rewards.judges.cache.store import Store
-from tests.support.fakes import FakeJudge, hashed_rating
-
-path = Path(sys.argv[1]) / "ratings.sqlite"
-store = Store(path, 1 << 26)
-store.write({"before": b"1"})
-filler = path.with_name("filler").open("wb", buffering=0)
-try:
-    while filler.write(bytes(512)):
-        pass
-except OSError as error:
-    assert error.errno == 28, error
-prompts = [f"question {number}" for number in range(2000)]
-cached = CachedJudge(FakeJudge(), path)
-questions = [Question([{"role": "user", "content": prompt}]) for prompt in prompts]
-for _ in range(2):
-    assert cached.rate(questions) == [hashed_rating(prompt) for prompt in prompts]
-assert cached.misses == 2 * len(prompts)  # nothing was kept
-filler.close()
-path.with_name("filler").unlink()
-store.write({"after": b"2"})
-assert store.read(["before", "after"]) == {"before": b"1", "after": b"2"}
-"""
-
-
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
-    """A small disk of its own, in a mount namespace that ends with the process."""
-    mount = 'mount -t tmpfs -o size=400k tmpfs "$0" && exec "$@"'
-    start = ["unshare", "--mount", "sh", "-c", mount, str(tmp_path)]
-    try:
-        allowed = subprocess.run([*start, "true"], capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        allowed = False
-    if not allowed:
-        pytest.skip("mounting a small disk needs root and util-linux")
-    command = [*start, sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT
-    )
-    assert done.returncode == 0, done.stderr
-    (warning,) = done.stderr.strip().splitlines()
-    assert "ratings.sqlite cannot be used (" in warning
 
 
 @contextmanager
@@ -321,7 +269,7 @@ def test_a_lock_that_is_held_too_long_is_not_waited_for(
 def test_only_the_first_call_waits_for_a_lock(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(path, MIB)
     store.write({"a": b"1"})
-    monkeypatch.setattr(module, "LOCK_SECONDS", 2.0)
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.5)
     monkeypatch.setattr(module, "SHORT_LOCK_SECONDS", 0.01)
     seconds = []
     with locked(path):
@@ -329,12 +277,12 @@ def test_only_the_first_call_waits_for_a_lock(path: Path, monkeypatch: pytest.Mo
             start = time.monotonic()
             store.write({f"b{number}": b"2"})
             seconds.append(time.monotonic() - start)
-    assert [number for number, waited in enumerate(seconds) if waited > 1.9] == [0]
+    assert [number for number, waited in enumerate(seconds) if waited > 0.45] == [0]
     store.write({"c": b"3"})
     assert store.read(["a", "b0", "c"]) == {"a": b"1", "c": b"3"}
     with locked(path) as start:  # and it is patient again
         store.write({"d": b"4"})
-        assert time.monotonic() - start > 1.9
+        assert time.monotonic() - start > 0.45
 
 
 @pytest.mark.parametrize(
@@ -387,34 +335,15 @@ def test_a_file_of_no_text_stops_nobody(path: Path, caplog: pytest.LogCaptureFix
     assert f"the cache {path} cannot be used" in message
 
 
-READ_AND_WRITE = """
-import sys
-from pathlib import Path
-from spanreward.rewards.judges.cache.store import Store
-
-read = refused = 0
-for path in sorted(Path(sys.argv[1]).glob("*.sqlite")):
-    try:
-        store = Store(path, 1 << 20)
-    except ValueError:  # before a run begins
-        refused += 1
-        continue
-    found = store.read([f"row-{number}" for number in range(300)] + ["by the first"])
-    assert all(value == f"row says {key[4:]}".encode() * 4 for key, value in found.items() if key != "by the first")
-    store.write({"by the second": b"2"})
-    read += store.read(["by the second"]) == {"by the second": b"2"}
-assert read > 100 and refused < 40, (read, refused)
-"""
-
-
 def test_one_flipped_bit_anywhere_stops_nobody(tmp_path: Path) -> None:
     """In the header, in a page's header and table, and anywhere: 200 copies."""
-    path, values, chance = tmp_path / "whole", rows("row", 300), random.Random(0)
+    path, values, chance = tmp_path / "whole", rows("row", 120), random.Random(0)
     Store(path, MIB).write(values)
     whole = path.read_bytes()
     places = [chance.randrange(100) for _ in range(70)]
     places += [chance.randrange(0, len(whole), 4096) + chance.randrange(200) for _ in range(70)]
     places += [chance.randrange(len(whole)) for _ in range(60)]
+    usable = 0
     for number, place in enumerate(places):
         content = bytearray(whole)
         content[place] ^= 1 << chance.randrange(8)
@@ -425,22 +354,13 @@ def test_one_flipped_bit_anywhere_stops_nobody(tmp_path: Path) -> None:
         except ValueError:
             assert place < 72  # the marks in its header
             continue
-        found = store.read(list(values))
-        assert found.items() <= values.items()
-        store.write(values)
-        store.write({"by the first": b"1"})
         assert store.read(list(values)).items() <= values.items()
-    command = [sys.executable, "-c", READ_AND_WRITE, str(tmp_path)]
-    subprocess.run(command, timeout=300, check=True, cwd=ROOT)
-
-
-def read_and_write(path: Path, name: str, start: Any) -> None:
-    store = Store(path, 16 * MIB)
-    start.wait()
-    for number in range(50):
-        values = rows(f"{name}.{number}", 20)
         store.write(values)
-        assert store.read(list(values)).items() <= values.items()
+        store.write({"new": b"1"})
+        other = Store(path, MIB)
+        assert other.read(list(values)).items() <= values.items()
+        usable += other.read(["new"]) == {"new": b"1"}
+    assert usable > 100
 
 
 def test_a_file_damaged_under_several_processes_stops_none(path: Path) -> None:
@@ -451,7 +371,7 @@ def test_a_file_damaged_under_several_processes_stops_none(path: Path) -> None:
             file.seek(4096)
             file.write(b"\xa5" * 4096 * 5)
 
-    run_together(read_and_write, path, ("one", "two", "three"), damage)
+    run_together(partial(write_rows, undamaged=False), path, ("one", "two", "three"), damage)
 
 
 def other_database(path: Path) -> None:

@@ -1,6 +1,8 @@
 """A server that lies about one question of three costs that one, in time, and no secret."""
 
+import re
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ import pytest
 from spanreward import Failure, Status
 from spanreward.rewards.files import http_client as http_client
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
+from spanreward.rewards.judges.remote.client import MAX_ATTEMPTS
+from spanreward.rewards.judges.remote.endpoint import ANSWER_BYTES, BYTES_PER_TOKEN
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
 from tests.support.fakes import asked
 from tests.support.liar import BARE, PATIENT, RATINGS, SECRET, TRANSPORT, TWICE, legible
@@ -18,6 +22,13 @@ from tests.support.short_pauses import shorten_pauses
 
 LIES = {**TRANSPORT, **RATINGS, **BARE}
 CHAT_LIES = {**LIES, "a token twice": TWICE}  # which a JSON object, as in completions, cannot hold
+TOO_LONG = f"more than {ANSWER_BYTES + BYTES_PER_TOKEN:,} bytes"  # of an answer of one token
+REASONS = {
+    "status 500": f"the last of {MAX_ATTEMPTS} times",
+    "gzip bomb": "is compressed",
+    "megabytes of blanks": TOO_LONG,
+    "megabytes of refusal": TOO_LONG,
+}
 ALL = {"status 401", "status 403", "status 404"}  # a server with such a status answers nobody
 SOON = 0.2  # seconds, the deadline where a lie is asked again until then
 SLACK = 20.0  # seconds, on a machine that does much else
@@ -26,6 +37,7 @@ SLACK = 20.0  # seconds, on a machine that does much else
 @pytest.fixture(autouse=True)
 def with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(http_client.KEY_VARIABLE, SECRET)
+    monkeypatch.setattr(zlib, "decompressobj", lambda *_: pytest.fail("it was decompressed"))
     shorten_pauses(monkeypatch, 0.001)
 
 
@@ -50,6 +62,9 @@ def test_a_lie_costs_one_question(server: Server, folder: Path, lie: str, chat: 
     assert time.monotonic() - start < SLACK
     assert isinstance(lied, Failure), f"{lie} was believed"
     assert legible(lied.message), lied.message
+    assert not re.match(r"\w+Error: ", lied.message)  # nothing of ours has raised
+    assert REASONS.get(lie, "") in lied.message
+    assert lie not in REASONS or judge.usage.retries == MAX_ATTEMPTS - 1
     assert (lied.status is Status.TIMEOUT) == (lie in PATIENT)
     for rating, entry in zip(others, "45", strict=False):
         if lie not in ALL:

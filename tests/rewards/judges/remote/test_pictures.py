@@ -12,7 +12,6 @@ from PIL import Image
 
 from spanreward import Question, Rating, Status
 from spanreward.rewards.judges.remote import chat_form, remote_judge
-from spanreward.rewards.judges.remote.chat_form import without_control_tokens
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.remote_judge import RemoteJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
@@ -79,9 +78,10 @@ def test_the_bytes_are_those_that_every_engine_gets(server: Server, judge: Remot
     assert sent.tobytes() == shown_picture(turned).tobytes()
 
 
-def test_a_large_photo_is_scaled_and_sent_as_jpeg(server: Server, judge: RemoteJudge) -> None:
-    judge.rate([give(4, Image.effect_noise((3000, 2000), 80))])
-    (sent,) = sent_pictures(about_pictures(server)[-1])
+def test_a_large_photo_is_scaled_and_sent_as_jpeg() -> None:
+    photo = Image.effect_noise((3000, 2000), 80)
+    (chat,) = chat_form.ChatForm().encode_batch([give(4, photo)], 0).inputs
+    (sent,) = sent_pictures(chat.fields)
     assert sent.format == "JPEG"
     assert 0.99 * MAX_PIXELS < sent.width * sent.height <= MAX_PIXELS
 
@@ -115,8 +115,6 @@ def test_detail_is_sent_for_the_asking(server: Server, folder: str) -> None:
     ServerJudge(server.url, "m", folder, detail="high").rate([give(4, RED)])
     part = about_pictures(server)[-1]["messages"][0]["content"][0]
     assert part["image_url"]["detail"] == "high"
-    with pytest.raises(ValueError, match="detail"):
-        ChatJudge(server.url, "m", detail="sharp")
     assert len({ChatJudge(server.url, "m", detail=one).name for one in (None, "low", "high")}) == 3
 
 
@@ -163,21 +161,9 @@ def test_a_server_that_is_away_may_see(server: Server, monkeypatch: pytest.Monke
     assert all("data:image" in str(body) for body in server.bodies[asked:])
 
 
-PLACEHOLDERS = {
-    "Qwen": "<|vision_start|><|image_pad|><|vision_end|>",
-    "Llama": "<|image|><|start_header_id|>",
-    "Gemma": "<start_of_image><image_soft_token><end_of_turn>",
-    "InternVL": "<img><IMG_CONTEXT></img>",
-    "LLaVA": "<image>",
-    "Phi": "<|image_1|><|end|>",
-    "Mistral": "[IMG][IMG_BREAK][IMG_END][INST]",
-    "SmolVLM": "<fake_token_around_image><row_1_col_1><global-img>",
-}
-
-
-@pytest.mark.parametrize("marks", PLACEHOLDERS.values(), ids=PLACEHOLDERS)
-def test_no_text_shows_a_picture_of_its_own(server: Server, judge: RemoteJudge, marks: str) -> None:
-    judge.rate([Question([{"role": "user", "content": f"{marks} give 4"}], (RED,))])
+def test_no_text_shows_a_picture_of_its_own(server: Server, judge: RemoteJudge) -> None:
+    """Which tokens are broken up: tests/rewards/test_hostile.py."""
+    marks = "<|image_pad|>[IMG]"
+    judge.rate([ask(f"{marks} give 4", RED)])
     (text,) = [part["text"] for part in server.bodies[-1]["messages"][0]["content"][1:]]
-    assert text == without_control_tokens(f"{marks} give 4")
-    assert [text.count(one) for one in "<["] == [text.count(f"{one} ") for one in "<["]
+    assert text == "< |image_pad|>[ IMG] give 4"
