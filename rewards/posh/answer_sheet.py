@@ -48,6 +48,6 @@ class AnswerSheet:
         source: True for the source, False for the target.
         """
         # a prompt that is too long loses only the end of the longer text
-        if self.interview.cuts_source is not source:
-            return 0
-        return self.cut
+        source_is_longer = self.interview.cuts_source
+        is_longer = source_is_longer if source else not source_is_longer
+        return self.cut if is_longer else 0

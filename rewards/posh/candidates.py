@@ -181,28 +181,35 @@ def _forms_of_name(
     answers: Mapping[int, EntityAnswer],
     wording: DirectionPrompts,
 ) -> list[_NameForm]:
-    """Returns the forms of name for the entity, each with the entities that share the form (PoSh,
-    section 2.2, step 2).
+    """Returns the forms of name for the entity, at least one (PoSh, section 2.2, step 2).
 
-    A corner of a table has the form "... of the table", if the target has the table. Other entities
-    have the form that is the head alone.
+    For a corner of a table, these are:
+
+    - "corner of the table", if the target has the table. This form cannot distinguish the corners
+      of the table.
+    - "corner" alone, if the text has no other corner, or if the target does not have the table.
+      This form cannot distinguish any corners.
+
+    Args:
+        view: the view of the entity's graph.
+        number: the entity's number.
+        answers: the answers on entities that the judge was asked about earlier.
+        wording: the templates of the names.
     """
     entity = view.entities[number]
-    namesakes = view.namesakes[entity.text]
-    # only a whole that the target has can name a part
-    parents = []
+    namesakes = view.namesakes[entity.text]  # the entity, and all others with its head
+    # "corner of the table": only a table that the target has can name the corner
+    forms_by_parent: list[_NameForm] = []
     for parent in sorted(entity.parents):
         if parent in answers and answers[parent].present:
-            parents.append(parent)
-    forms: list[_NameForm] = []
-    # The form without a whole is for an entity without present wholes. A part also has this form if
-    # no other entity has the part's name.
-    if not parents or len(namesakes) == 1:
-        forms.append(_NameForm(namesakes, wording))
-    for parent in parents:
-        group = [other for other in namesakes if parent in view.entities[other].parents]
-        forms.append(_NameForm(group, wording, answers[parent]))
-    return forms
+            parts = [other for other in namesakes if parent in view.entities[other].parents]
+            forms_by_parent.append(_NameForm(parts, wording, answers[parent]))
+    # "corner" alone
+    form_of_head = _NameForm(namesakes, wording)
+    is_only_namesake = len(namesakes) == 1
+    if is_only_namesake or not forms_by_parent:
+        return [form_of_head, *forms_by_parent]
+    return forms_by_parent
 
 
 def _names_by_words(

@@ -150,33 +150,35 @@ def _rated_component(
 def decided_denials(
     sheets: Sequence[AnswerSheet], picture: AnswerSheet | None = None
 ) -> list[RatedComponent]:
-    """Returns the denials of a completion that are known to be right or wrong.
+    """Returns the denials of a completion that are known to be right or wrong, as rated components.
 
-    A denial says that a thing is absent, as in "a man with no hat". The denial is right if a
-    reference denies the same thing. Repetitions of a right denial do not count again. The denial is
-    wrong if a reference plainly has the thing. All other denials are left out: a reference does not
-    list absent things, so such a denial may be true.
+    A denial says that a thing is absent, as in "a man with no hat".
 
-    A picture without the thing makes the denial right, even if a reference has the thing. Such a
-    denial does not count in the mean, because a completion could deny endlessly many things.
-    Without references, a picture that plainly shows the thing makes the denial wrong.
+    - If a reference also denies the thing, the denial is right. Of several such denials with the
+      same name, only the first is returned.
+    - If no reference denies the thing, the judge's answers about the thing decide
+      (`_decided_by_answers`). A denial that they do not decide is left out.
 
     Args:
         sheets: the completion looked up in each reference. May be empty if there is a picture.
         picture: the completion looked up in the picture.
     """
     result: list[RatedComponent] = []
-    agreed: set[str] = set()  # the names of right denials that count already
+    agreed_names: set[str] = set()  # the names of denials that a reference has too
     # all sheets are about one completion, so all have the same denials
     interview = sheets[0].interview if picture is None else picture.interview
     for number, denial in enumerate(interview.denials):
-        if not any(sheet.interview.target_denies(denial) for sheet in sheets):
+        is_agreed = any(sheet.interview.target_denies(denial) for sheet in sheets)
+        component: RatedComponent | None
+        if is_agreed and denial.name in agreed_names:
+            component = None  # a repetition
+        elif is_agreed:
+            agreed_names.add(denial.name)
+            component = _rated_denial(denial, HIGHEST_RATING, DENIED_TOO)
+        else:
             component = _decided_by_answers(denial, number, sheets, picture)
-            if component is not None:
-                result.append(component)
-        elif denial.name not in agreed:
-            agreed.add(denial.name)
-            result.append(_rated_denial(denial, HIGHEST_RATING, DENIED_TOO))
+        if component is not None:
+            result.append(component)
     return result
 
 
@@ -184,7 +186,14 @@ def _decided_by_answers(
     denial: Denial, number: int, sheets: Sequence[AnswerSheet], picture: AnswerSheet | None
 ) -> RatedComponent | None:
     """Returns a denial as a rated component if the judge's answers show whether the denied thing
-    is there. Returns None if they do not show it.
+    is there, otherwise None. The first rule that applies decides:
+
+    - A picture without the thing makes the denial right, even if a reference has the thing. Such a
+      denial does not count in the mean, because a completion could deny endlessly many things.
+    - A reference that plainly has the thing makes the denial wrong. Without references, a picture
+      that plainly shows the thing makes the denial wrong.
+    - Any other denial may be true, because a reference does not list absent things. The result is
+      None.
 
     Args:
         denial: a denial that no reference agrees with.

@@ -284,18 +284,27 @@ class _Asker:
             )
             texts.append(text)
             questions.append(question)
-        # Default mode takes the answer to a question of an earlier pass from the cache. Published
-        # mode asks the question again.
-        if self.published:
-            questions = numbered_repeats(questions)
-        else:
-            self.cache.begin()
-        answers = self.cache.complete(questions, partial(rate_questions, self.judge))
+        answers = self._answers_to(questions)
         ratings: list[ComponentRating | None] = []
         for (sheet, _), text, answer in zip(pairs, texts, answers, strict=True):
             rating = self._rating_from(answer, sheet)
             ratings.append(None if rating is None else ComponentRating(rating, text))
         return ratings
+
+    def _answers_to(self, questions: Sequence[Question]) -> list[Rated | Failure]:
+        """Returns the judge's answer to each question, in order.
+
+        If the judge has answered an equal question in an earlier pass, default mode takes this
+        answer from the cache. Published mode asks the judge again, as the published code does.
+        """
+        if self.published:
+            # A repeat with a number of its own is a new question. The cache does not give answers
+            # of earlier passes, because `begin` is not called.
+            questions = numbered_repeats(questions)
+        else:
+            # from now on the cache gives the answers of earlier passes
+            self.cache.begin()
+        return self.cache.complete(questions, partial(rate_questions, self.judge))
 
     def _rating_from(self, answer: Rated | Failure, sheet: AnswerSheet) -> float | None:
         """Returns the rating of an answer, or None for a failed answer. The sheet gets the failure,

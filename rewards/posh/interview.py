@@ -183,23 +183,34 @@ class Interview:
         """Returns the name of an entity in the question whether the entity has an attribute. The
         Mention is the same name for judges that read no prompt.
 
-        If only one relation mentions the entity, default mode names the entity by this relation.
-        For "a circle in the top corner", the question about "top" then names the "corner as in
-        'circle in corner'", not any corner.
+        If only one relation mentions the entity, this relation names the entity. For "a circle in
+        the top corner", the question about "top" then names the "corner as in 'circle in corner'",
+        not any corner. Questions in the published way (`_names_as_published`) do not use the
+        relation.
 
         Args:
             number: the entity's number in the source.
             attribute: the attribute's text. A name with details does not repeat this attribute.
             answers: the answers on entities, by number.
-            published: whether in published mode, which does not name entities by such a relation.
+            published: whether in published mode.
         """
-        relation = None
-        if not published and not self.quotes_source:
+        if not self._names_as_published(published):
             relation = self.sole_relation_to(number)
-        # the circle can name the corner only if the target has the circle
-        if relation is not None and answers[relation.subject].present:
-            return self._name_by_sole_relation(relation, answers)
+            # the circle can name the corner only if the target has the circle
+            if relation is not None and answers[relation.subject].present:
+                return self._name_by_sole_relation(relation, answers)
         return self.detailed_name(number, answers, asked_attribute=attribute)
+
+    def _names_as_published(self, published: bool) -> bool:
+        """Returns whether questions name entities in the published way, which makes no use of
+        `sole_relation_to`.
+
+        This is so in published mode. It is also so in every prompt that shows the source, because
+        the judge can read there which entity a question means.
+
+        published: whether in published mode.
+        """
+        return published or self.quotes_source
 
     def _name_by_sole_relation(
         self, relation: RelationView, answers: Mapping[int, EntityAnswer]
@@ -229,20 +240,24 @@ class Interview:
         The names do not contain the relation itself: for "a circle above a square", the subject is
         "circle" and the object "square".
 
+        If no other relation mentions the object, the object's name is its head alone. For "a circle
+        in the top corner", the object is "corner", because the question about "top" is another
+        question. Questions in the published way (`_names_as_published`) name the object as they
+        name the subject.
+
         Args:
             relation: the relation in question.
             answers: the answers on entities, by number.
             published: whether in published mode.
         """
-        subject = self.detailed_name(relation.subject, answers, asked_relation=relation)
+        subject_name = self.detailed_name(relation.subject, answers, asked_relation=relation)
         is_sole = self.sole_relation_to(relation.object) is relation
-        if published or self.quotes_source or not is_sole:
-            target = self.detailed_name(relation.object, answers, asked_relation=relation)
-            return subject, target
-        # only this relation mentions the object, so the object's head is enough: other questions
-        # ask about the object's attributes
-        head = self.source.entities[relation.object].text
-        return subject, (head, Mention(head))
+        if is_sole and not self._names_as_published(published):
+            head = self.source.entities[relation.object].text
+            object_name = head, Mention(head)
+        else:
+            object_name = self.detailed_name(relation.object, answers, asked_relation=relation)
+        return subject_name, object_name
 
     def detailed_name(
         self,
@@ -255,9 +270,8 @@ class Interview:
         no prompt.
 
         If the target has several entities of the name, the name has details, so that the judge
-        knows
-        which entity is meant: "the circle (red, above square)". A prompt that shows the source
-        needs no details.
+        knows which entity is meant: "the circle (red, above square)". A prompt that shows the
+        source needs no details.
 
         Details are the entity's other attributes, and its relations to entities of which there is
         one (`sole_relations_from`). There are at most MOST_DETAILS of each, because each question

@@ -258,14 +258,18 @@ def presence_question(
 
 
 def _description_in(beginning: str, interview: Interview) -> tuple[int, int]:
-    """Returns the characters [start, end) of the description of the target in the beginning of a
-    prompt. The description alone may be cut if the prompt is too long.
+    """Returns the characters [start, end) that the judge may cut from the beginning of a prompt
+    that is too long. No other characters of the prompt are cut.
 
-    beginning: the text of the prompt before the question, which ends with the interview's prefix.
+    These are the characters of the longer text in the prompt: (9, 15) for the text "A dog." in the
+    beginning "Rate. T: A dog.".
+
+    beginning: the text of the prompt before the question, which ends with the interview's prefix
+    ("T: A dog.").
     """
-    before = len(beginning) - len(interview.prefix)
-    start, end = interview.description  # in the prefix
-    return before + start, before + end
+    prefix_start = len(beginning) - len(interview.prefix)
+    start_in_prefix, end_in_prefix = interview.description
+    return prefix_start + start_in_prefix, prefix_start + end_in_prefix
 
 
 def _presence_probe(

@@ -276,7 +276,8 @@ class PoshReward(PlainTextReward):
             graph, _ = graphs.get(sample.completion, (SceneGraph(), None))  # empty if not parsed
             graphs_of_row = tuple(graphs_of_references[text] for text in sample.references)
             rows.append(ParsedRow(sample, graph, graphs_of_row))
-        return rows, self.reader() if samples_with_references else ""
+        parser_name = self.reader() if samples_with_references else ""
+        return rows, parser_name
 
     def _graphs(
         self, texts: Sequence[str], supporting: Collection[str]

@@ -122,10 +122,17 @@ def _credits_of(
     reference: _RatedReference,
     score: ScoreName,
 ) -> list[float]:
-    """Returns the credit of each of the completion's components: how much the score changes if the
-    completion states the component more often (`credit_of_component`).
+    """Returns the credit of each of the completion's components (`credit_of_component`).
 
-    A component without a question, or without a weight in precision, has the credit 0.
+    A right component, such as "red" for a red circle, raises the score and has a positive credit. A
+    wrong component lowers the score and has a negative credit. A component without a question, or
+    without a weight in precision, has the credit 0.
+
+    Args:
+        components: the completion's components.
+        precision: the precision of the completion.
+        reference: the reference with the best F1.
+        score: the name of the verdict's main score. The credits are derivatives of this score.
     """
     counted = [component for component in components if component.counts]
     credits: list[float] = []

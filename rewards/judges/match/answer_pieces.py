@@ -125,13 +125,15 @@ def asserted_pieces(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _without_articles(tokens: Sequence[Token]) -> list[Token]:
-    """Returns the tokens without articles. The letter "A" is kept if the tokens have no other word,
-    or if a form of "be" follows, as in "A is wrong".
+    """Returns the tokens without articles. The word "a" is the letter, and no article, if the
+    tokens have no other word, or if a form of "be" follows, as in "A is wrong".
     """
     words = []
-    for token, behind in zip_longest(tokens, tokens[1:]):
-        is_letter = token.text == "a" and behind is not None and behind.text in _BEING_FORMS
-        if is_letter or token.text not in ARTICLES:
+    for token, next_token in zip_longest(tokens, tokens[1:]):
+        is_before_be = next_token is not None and next_token.text in _BEING_FORMS
+        is_letter = token.text == "a" and is_before_be
+        is_article = token.text in ARTICLES and not is_letter
+        if not is_article:
             words.append(token)
     return words or list(tokens)  # "A" alone is the letter
 

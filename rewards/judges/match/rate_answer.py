@@ -156,12 +156,13 @@ def _rate_by_words(
     frequency = frequencies[tuple(map(lemma_of_word, words))]
     if frequency:
         return _rate_by_frequency(3.0, frequency, most)
-    # none: the references are numbers, and the answer denies the thing, which counts as 0
     reference_lemmas = set(chain.from_iterable(frequencies))
     only_numbers = not any(map(has_letters, reference_lemmas))
-    zeros = frequencies[("0",)]
-    if only_numbers and zeros and denies_all(pieces, question):
-        return _rate_by_frequency(3.0, zeros, most)
+    # none: if all references are numbers, "There are no dogs" is rated like the answer "0"
+    if only_numbers and denies_all(pieces, question):
+        frequency_of_zero = frequencies[("0",)]
+        if frequency_of_zero:
+            return _rate_by_frequency(3.0, frequency_of_zero, most)
     # share: how many words the answer and a reference share
     question_words = set(tokens_of(question)) - UNCOUNTED_WORDS
     question_lemmas = set(map(lemma_of_word, question_words)) - reference_lemmas
@@ -181,10 +182,13 @@ def _rate_by_share(
     """Returns the rating (1 to 3) of an answer by the words that it shares with a reference, and
     the reason.
 
-    Precision is the share of the compared words that a reference has. Recall is the share of the
-    best reference's words that the answer has. The smaller of the two decides:
+    Precision is the share of the answer's compared words that some reference has. Prose has words
+    that are not compared (`_compared_words`). Recall is the share of the best reference's words
+    that the answer has. For recall, all words of the answer that count are used. The smaller of
+    precision and recall decides:
 
-    - at least 2/3: rating 3, or 2 if another reference is more than twice as frequent
+    - at least 2/3: rating 3, or 2 if another reference is more than twice as frequent as the best
+      reference
     - at least 1/2: rating 2
     - less: rating 1
 
@@ -196,29 +200,56 @@ def _rate_by_share(
             words of a reference.
     """
     reference_lemmas = set(chain.from_iterable(frequencies))
-    content = [word for word in chain.from_iterable(items) if word]
-    # An answer with many words, or with a word of the question, is prose. Only a part of prose is
-    # compared.
-    has_question_word = not question_lemmas.isdisjoint(map(lemma_of_word, words))
-    compared = content
-    if has_question_word or len(content) > MAX_LIST_WORDS:
-        compared = answering_words(items, reference_lemmas)
+    compared = _compared_words(words, items, reference_lemmas, question_lemmas)
     if not compared:
         return 1.0, "it says nothing that a reference answer says"
     shared = [word for word in compared if word in reference_lemmas]
     precision = len(shared) / len(compared)
-    best, recall = _best_reference(content, frequencies)
+    best, recall = _best_reference(_words_that_count(items), frequencies)
     share = min(precision, recall)
     if share >= 1 / 2:
-        rating = 3.0 if share >= 2 / 3 else 2.0
+        rating_by_words = 3.0 if share >= 2 / 3 else 2.0
+        # 3 becomes 2 if another reference is more than twice as frequent
         most = max(frequencies.values())
-        return _rate_by_frequency(rating, frequencies[best], most, share)
+        return _rate_by_frequency(rating_by_words, frequencies[best], most, share)
     # the reason for the rating 1 is a share below one half
     if precision < 1 / 2:
         unshared = set(compared).difference(reference_lemmas)
         example = next(word for word in words if lemma_of_word(word) in unshared)
         return 1.0, f"no reference answer says {example!r}"
     return 1.0, f"it has {recall:.0%} of a reference answer"
+
+
+def _words_that_count(items: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the words of all items without "": `["red", "kite"]` for `[["", "red"], ["kite"]]`.
+
+    items: the result of `_counting_lemmas` for each item, with "" for words that do not count.
+    """
+    return [word for word in chain.from_iterable(items) if word]
+
+
+def _compared_words(
+    words: Sequence[str],
+    items: Sequence[Sequence[str]],
+    reference_lemmas: AbstractSet[str],
+    question_lemmas: AbstractSet[str],
+) -> list[str]:
+    """Returns the words of an answer that are compared with the references: only some words of
+    prose (`answering_words`), and all words that count of any other answer.
+
+    An answer with many words, or with a word of the question, is prose.
+
+    Args:
+        words: the words of the answer.
+        items: for each item that the answer asserts, the result of `_counting_lemmas`.
+        reference_lemmas: base forms of the words of all references.
+        question_lemmas: base forms of the question's words, without function words and without
+            words of a reference.
+    """
+    content = _words_that_count(items)
+    has_question_word = any(lemma_of_word(word) in question_lemmas for word in words)
+    is_prose = has_question_word or len(content) > MAX_LIST_WORDS
+    return answering_words(items, reference_lemmas) if is_prose else content
 
 
 def _rate_letter_list(
@@ -237,12 +268,18 @@ def _rate_letter_list(
     read_list = letters_in_order if people_order_letters(people) else letters_listed
     lists: Counter[tuple[str, ...]] = Counter()
     for answer in people:
-        letters = read_list(answer, joined=is_spelled(answer.split()))
+        # The reference "A C" is a list. The reference "AC" may be a name, such as "TV", and is no
+        # list.
+        is_spaced = is_spelled(answer.split())
+        letters = read_list(answer, joined=is_spaced)
         if letters:
             lists[letters] += 1
     if 2 * lists.total() <= len(people):  # at most half of the references are lists
         return None
-    frequency = lists[read_list(candidate, joined=True)]
+    # Most references are lists, so the question asks for letters. Both "A C" and "AC" are then
+    # answers with a list.
+    letters_of_candidate = read_list(candidate, joined=True)
+    frequency = lists[letters_of_candidate]
     if frequency:
         return _rate_by_frequency(3.0, frequency, max(lists.values()))
     if is_new:
@@ -310,13 +347,18 @@ def _recall_of_reference(content: Sequence[str], reference: Sequence[str]) -> fl
     """Returns the share of a reference's words that the answer has: 1/2 for the answer "red" and
     the reference "red dog". The share is 0 if the answer contradicts the reference.
 
+    Of a repeated word, each repeat counts: the answer "red" has 1/2 of the reference "red red".
+
     content: base forms of the answer's words that count. reference: base forms of the reference's
     words.
     """
     if contradicts_reference(content, reference):
         return 0.0
-    common = Counter(content) & Counter(reference)  # a repeated word is shared as often as in both
-    return common.total() / max(len(reference), 1)
+    count_in_answer = Counter(content)
+    found = 0  # how many words of the reference the answer has
+    for word, count_in_reference in Counter(reference).items():
+        found += min(count_in_reference, count_in_answer[word])
+    return found / max(len(reference), 1)
 
 
 def is_letter(word: str) -> bool:
@@ -381,9 +423,9 @@ def _units_by_number(words: Sequence[str]) -> dict[str, str]:
     """
     content = [word for word in words if word not in UNCOUNTED_WORDS]
     units = {}
-    for word, behind in pairwise(content):
-        if is_exact(word) and has_letters(behind):
-            units[word] = behind
+    for word, next_word in pairwise(content):
+        if is_exact(word) and has_letters(next_word):
+            units[word] = next_word
     return units
 
 
@@ -418,32 +460,55 @@ def answering_words(
 ) -> list[str]:
     """Returns the words of prose that are compared with the references.
 
-    A row is a part of the prose, a run of items. A long item without a word of a reference ends the
-    row. The words of a row are compared if one of them is a word of a reference.
+    With the reference "red", the items "dark red", "blue", "a bird that flies over trees" and
+    "small" give `["red", "blue"]`:
 
-    Of an item with words of a reference, each of these words may have one explaining word ("dark"
-    in "dark red"). The explaining words are left out, and any further words are compared.
+    - "dark" only explains "red" (`_without_explaining_words`).
+    - "blue" is a further, wrong answer: it has no word of a reference, few words (at most
+      MAX_ITEM_WORDS), and only words that count.
+    - "a bird that flies over trees" is an explanation. So is every other item without a word of a
+      reference. Explanations divide the prose into passages: here "dark red, blue" and "small".
+    - A passage is compared if it has a word of a reference. So "small" is not compared.
 
     items: the result of `_counting_lemmas` for each item, with "" for words that do not count.
     """
-    rows: list[list[str]] = [[]]  # the words of each row of items
+    passages: list[list[str]] = [[]]  # the words of each passage
     for words in items:
-        shared = [word for word in words if word in reference_lemmas]
-        unshared = [word for word in words if word and word not in reference_lemmas]
-        # an item of few words that all count, but in no reference: a further, wrong answer
-        is_short_answer = unshared == words and len(words) <= MAX_ITEM_WORDS
-        if shared or is_short_answer:
-            # leave out one explaining word for each shared word
-            not_explaining = unshared[len(shared) :]
-            rows[-1] += shared + not_explaining
-        elif unshared:
-            rows.append([])  # a long item ends the row
-    # Rows without a word of a reference are no part of the answer.
+        counting = [word for word in words if word]
+        has_reference_word = not reference_lemmas.isdisjoint(words)
+        all_count = len(counting) == len(words)
+        # if "dark red": "red"
+        if has_reference_word:
+            passages[-1] += _without_explaining_words(counting, reference_lemmas)
+        # if "blue"
+        elif all_count and len(words) <= MAX_ITEM_WORDS:
+            passages[-1] += words
+        # if an explanation: the next item begins a new passage
+        elif counting:
+            passages.append([])
     answering: list[str] = []
-    for row in rows:
-        if not reference_lemmas.isdisjoint(row):
-            answering += row
+    for passage in passages:
+        if not reference_lemmas.isdisjoint(passage):
+            answering += passage
     return answering
+
+
+def _without_explaining_words(
+    words: Sequence[str], reference_lemmas: AbstractSet[str]
+) -> list[str]:
+    """Returns the words of an item without explaining words: `["red"]` for "dark red", with the
+    reference "red".
+
+    Each word of a reference may have one explaining word. So the first words of no reference are
+    left out, as many as there are words of a reference. Further words stay: "dark blue red" gives
+    `["red", "blue"]`.
+
+    words: the base forms of the item's words that count.
+    """
+    shared = [word for word in words if word in reference_lemmas]
+    unshared = [word for word in words if word not in reference_lemmas]
+    number_of_explaining_words = len(shared)
+    return shared + unshared[number_of_explaining_words:]
 
 
 def _rate_by_frequency(

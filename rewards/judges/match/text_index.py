@@ -166,14 +166,18 @@ class TextIndex:
 
     def _copy_attributes(self, group: int, member: int, names: set[frozenset[str]]) -> None:
         """Gives the attributes and names of a group to what the group consists of: in "a large
-        group of men", the men get the attributes "large" and "group".
+        group of men", the men get the attributes "large" and "group". In "a pair of men", the men
+        get the attributes "pair" and "two".
 
-        group, member: the numbers of the two entities. names: the heads of the group.
+        group, member: the numbers of the two entities, here of the group and of the men. names: the
+        heads of the group.
         """
         attributes = [*self.attributes[member], *names, *self.attributes[group]]
-        if any(name & PAIR_LEMMAS for name in names):
+        is_pair = any(name & PAIR_LEMMAS for name in names)
+        if is_pair:
             attributes.append(TWO_LEMMA)
-        # remove repeats, whose number could double with each group of a group
+        # Each attribute is kept once, in order. A text can link the same two entities very often,
+        # and each link would otherwise add the same attributes again.
         self.attributes[member] = list(dict.fromkeys(attributes))
 
     def _add_relation(self, subject: int, object_: int, words: frozenset[str]) -> None:
@@ -195,18 +199,20 @@ class TextIndex:
         """
         for name in names:
             self.named[name].append(number)
-        nouns = set(self.nouns[number])
-        for attribute in self.attributes[number]:
-            if not self.is_place[number]:
-                # "snowy" of "a snowy hill" adds "snowy" and "snow"
-                nouns.update(attribute)
-                for word in attribute:
-                    nouns.update(nouns_of_adjective(word))
-            # "left" of "the left corner". The "left" of "the left" is a name, and `named` has it.
-            elif attribute <= PLACE_LEMMAS and attribute not in names:
-                self.placed[attribute].append(number)
-        for noun in nouns:
-            self.partial[noun].add(number)
+        partial_names = set(self.nouns[number])
+        if self.is_place[number]:
+            # a question about "the left" finds "the left corner"
+            for attribute in self.attributes[number]:
+                is_in_named = attribute in names
+                if attribute <= PLACE_LEMMAS and not is_in_named:
+                    self.placed[attribute].append(number)
+        else:
+            # "a snowy hill" adds "snowy" and "snow"
+            for word in chain.from_iterable(self.attributes[number]):
+                partial_names.add(word)
+                partial_names.update(nouns_of_adjective(word))
+        for word in partial_names:
+            self.partial[word].add(number)
 
     def rating(self, probe: PresenceProbe) -> float:
         """Returns the rating of one question about this text, from 1 to 5."""
@@ -251,9 +257,10 @@ class TextIndex:
         if fitting or not namesakes:
             return rating, self._most_alike(fitting, mention)
         # The text has things with the name, but describes each of them in another way.
-        # "the corner of the box": a place is found by the thing that it is part of.
+        # If the mention is a place, such as the corner of "a circle in the corner", the text may
+        # name the circle's place otherwise.
         if mention.links and lemmas_of_phrase(mention.head) <= PLACE_LEMMAS:
-            return SAME_NAME, self._places_of_owners(mention)
+            return SAME_NAME, self._places_of_same_things(mention)
         return SAME_NAME, self._most_alike(namesakes, mention)
 
     def _has_all_details(self, number: int, mention: Mention) -> bool:
@@ -263,21 +270,23 @@ class TextIndex:
                 return False
         return all(self._has_link(number, link) for link in mention.links)
 
-    def _places_of_owners(self, mention: Mention) -> list[int]:
-        """Returns other places of the things to which the mentioned place belongs.
+    def _places_of_same_things(self, mention: Mention) -> list[int]:
+        """Returns the numbers of the places that the text gives to the thing in the mentioned
+        place.
 
-        For "the top edge of the box" in a question, this finds the box's top left corner in the
-        text. The result holds entity numbers.
+        A question says "the circle is in the corner", and the text says "the circle is at the left
+        edge". For the corner, this returns the number of the edge. The corner's mention is
+        `Mention("corner", links=(Link("in", Mention("circle"), reverse=True),))`.
         """
-        linked: set[int] = set()
+        neighbours: set[int] = set()
         for link in mention.links:
-            # In "the box has an edge", the place is the object. Its link to the box is a reversed
-            # one.
-            if link.reverse:
-                _, owners = self.resolve(link.other)
-                for owner in owners:
-                    linked |= self.linked[owner]
-        return [number for number in linked if self.is_place[number]]
+            # a link is reversed if the place is the object of the relation ("circle in corner")
+            is_place_object = link.reverse
+            if is_place_object:
+                _, things = self.resolve(link.other)
+                for thing in things:
+                    neighbours |= self.linked[thing]
+        return [number for number in neighbours if self.is_place[number]]
 
     def _most_alike(self, numbers: list[int], mention: Mention) -> list[int]:
         """Returns the entities that share most details and ties with the mention, to choose among
@@ -379,23 +388,26 @@ class TextIndex:
     def _rating_of_missing(self, words: frozenset[str]) -> float:
         """Returns the rating of an attribute or relation that no entity in question has.
 
-        - LOOSE_RATING if the text has the words, and the parser linked them to no thing.
-        - WRONG_RATING for a word of CHECKABLE_ATTRIBUTES, such as a colour: a text says "red" or
-          does not.
-        - ABSENT_RATING for any other words, because the text may express them by other words.
+        - LOOSE_RATING (3) if the text has the words, and the parser linked them to no thing.
+        - WRONG_RATING (1) for a word of CHECKABLE_ATTRIBUTES, such as a colour: a text says "red"
+          or does not.
+        - ABSENT_RATING (1.05, a little better than wrong) for any other words: a text without the
+          word "fluffy" may say "soft".
         """
-        if words <= self.words and words.isdisjoint(self.attached):
+        is_in_text = words <= self.words
+        if is_in_text and words.isdisjoint(self.attached):
             return LOOSE_RATING
-        if words.isdisjoint(CHECKABLE_ATTRIBUTES):
-            return ABSENT_RATING
-        return WRONG_RATING
+        is_checkable = not words.isdisjoint(CHECKABLE_ATTRIBUTES)
+        return WRONG_RATING if is_checkable else ABSENT_RATING
 
     def _has_link(self, number: int, link: Link) -> bool:
         """Returns whether the text gives the entity this link: the dog of "a dog on a sofa" has
-        `Link("on", Mention("sofa"))`.
+        `Link("on", Mention("sofa"))`, and the sofa has `Link("on", Mention("dog"), reverse=True)`.
 
         A link is a relation to another thing. A mention has links to say which of several dogs is
         meant.
+
+        number: the entity's number.
         """
         relation = lemmas_of_phrase(link.relation)
         _, others = self.resolve(link.other)
@@ -404,14 +416,17 @@ class TextIndex:
         # hat", "the hat of the man".
         if relation == PART_OF_LEMMAS:
             return bool(related_others)
-        # One entity can be both things of a link: "coffee cup" for "the cup of coffee".
+        possible_others = set(related_others)
+        # The question's "cup of coffee" is two things, and the text's "coffee cup" is one entity.
+        # Then this entity is both the cup and the other thing.
         if number in others:
-            related_others.add(number)
-        for other in related_others:
-            subject, object_ = number, other
+            possible_others.add(number)
+        for other in possible_others:
             if link.reverse:
-                subject, object_ = other, number
-            if self._pair_rating(subject, object_, relation) > LOOSE_RATING:
+                rating = self._pair_rating(subject=other, object_=number, words=relation)
+            else:
+                rating = self._pair_rating(subject=number, object_=other, words=relation)
+            if rating > LOOSE_RATING:
                 return True
         return False
 
@@ -455,21 +470,33 @@ class TextIndex:
         objects: AbstractSet[int],
         words: frozenset[str],
     ) -> bool:
-        """Returns whether the parser may have lost a relation between a subject and an object: the
-        text does not relate the two, and neither has this relation to another thing.
+        """Returns whether the parser may have lost the relation between a subject and an object.
+
+        For the question whether a dog is under a table, this is True if the text has a dog and a
+        table of which all this is true:
+
+        - The text does not relate the dog and the table.
+        - The dog is under nothing. Otherwise the text's "under" tells where the dog is.
+        - Nothing is under the table. Otherwise the text's "under" tells what is there.
 
         Args:
             related: for each subject, the objects with any relation to the subject.
             objects: all objects.
             words: the relation.
         """
+        # the dogs that are under nothing
+        free_subjects: list[int] = []
+        for subject in related:
+            if not _has_relation(words, self.does[subject]):
+                free_subjects.append(subject)
+        # the tables that nothing is under
         free_objects: set[int] = set()
-        for number in objects:
-            if not _has_relation(words, self.undergoes[number]):
-                free_objects.add(number)
-        for subject, related_objects in related.items():
-            unrelated = free_objects - related_objects
-            if unrelated and not _has_relation(words, self.does[subject]):
+        for object_ in objects:
+            if not _has_relation(words, self.undergoes[object_]):
+                free_objects.add(object_)
+        for subject in free_subjects:
+            unrelated_objects = free_objects - related[subject]
+            if unrelated_objects:
                 return True
         return False
 
@@ -509,26 +536,45 @@ def agreement_of_words(words: frozenset[str], relation: frozenset[str]) -> float
     under" gives 1. Attributes are compared in the same way.
 
     words: the base forms of the question's words. relation: the base forms of the text's words.
-    The text may have further words: "sits" agrees with "sits beside".
+    The text must have all words of the question, and may have more: the question "sits" agrees with
+    the text "sits beside".
     """
     if words <= relation:
         return EXACT_RATING
-    # "sits beside" for "is next to": equal without postures, and with one word for each place
+    # without postures ("sits"), and with one word for all prepositions of a place
     core = _core_words(words)
     relation_core = _core_words(relation)
+    # a question with only a posture, such as "is there", agrees with every relation
+    if not core:
+        return REWORDED_RATING
+    # "sits beside" for "is next to"
     if core <= relation_core:
         return REWORDED_RATING
     # "with" for "wears"
     if core <= HAVE_LEMMAS and relation_core & OWNING_LEMMAS:
         return REWORDED_RATING
-    # "rides on" for "rides": the same verb, and at least one side has no preposition
-    verbs = core - PLACE_PREPOSITIONS
-    relation_verbs = relation_core - PLACE_PREPOSITIONS
-    is_same_verb = bool(verbs) and verbs == relation_verbs
-    is_verb_alone = core == verbs or relation_core == relation_verbs
-    if is_same_verb and is_verb_alone:
+    # "rides" for "rides on"
+    if _have_same_verb(core, relation_core):
         return REWORDED_RATING
     return WRONG_RATING
+
+
+def _have_same_verb(core: frozenset[str], other_core: frozenset[str]) -> bool:
+    """Returns whether two relations have the same verb, and at least one of them has no
+    preposition.
+
+    True for "ride on" and "ride". False for "ride on" and "ride under", which are different places.
+    False for "on" and "under", which have no verb.
+
+    core, other_core: the results of `_core_words`.
+    """
+    verb = core - PLACE_PREPOSITIONS
+    other_verb = other_core - PLACE_PREPOSITIONS
+    if not verb or verb != other_verb:
+        return False
+    has_preposition = core != verb
+    other_has_preposition = other_core != other_verb
+    return not has_preposition or not other_has_preposition
 
 
 def _core_words(words: frozenset[str]) -> frozenset[str]:
