@@ -54,12 +54,12 @@ def failures_of(setup: Setup, answers: AnswersOfSides) -> dict[str, Failures]:
         count = 0
         # a run that is repeated for several seeds counts once
         names = setup.sides[side]
-        runs = dict(zip(names, side_answers, strict=False))
+        runs = dict(zip(names, side_answers, strict=True))
         for run, run_answers in runs.items():
             # each sampled answer, and the id of its row
             samples = []
             ids = []
-            for row, answer in zip(rows, run_answers, strict=False):
+            for row, answer in zip(rows, run_answers, strict=True):
                 for sample in every_sample([answer]):
                     samples.append(row_sample(row, sample.text))
                     ids.append(str(row.get("id")))
