@@ -184,7 +184,7 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     (lambda: build("pairwise", mode="pair"), "mode is", "'pair'"),
     (lambda: build("pairwise", anchor="sft"), "anchor is", "None", "'sft'"),
     (lambda: build("pairwise", evidence="sound"), "evidence is", "'sound'"),
-    (lambda: build("pairwise", form="score", anchor="x"), "form is 'score'", "leave out anchor"),
+    (lambda: build("pairwise", form="score", anchor="anchor"), "form is 'score'", "leave out"),
     (lambda: build("pairwise", form="batch", spans="ablation"), "name an anchor", 'form="score"'),
     (lambda: given("pairwise", "other"), "evidence=prompt"),
     (lambda: given("pairwise", "context", anchor="anchor"), "pairwise needs", "'anchor'"),
