@@ -13,10 +13,11 @@ from tests.support.paths import SUPPORT
 def test_a_number_none_or_a_verdict() -> None:
     whole = Verdict(0.25, spans=(Span(0, 1, 0.0, -0.75, "word", "wrong", 0),))
 
-    @reward()
+    @reward("reference")
     def judged(sample: Sample) -> float | Verdict | None:
         return {"a": 0.5, "b": None, "c": whole, "d": 1}[sample.completion]
 
+    assert judged.columns == ("reference",)  # one column is a list of one
     found = judged.assess([Sample("", text) for text in "abcd"])
     assert [verdict.score for verdict in found] == [0.5, None, 0.25, 1.0]
     assert found[1].status is Status.NOT_APPLICABLE

@@ -20,15 +20,9 @@ from spanreward.training.data.load import load_data
 from spanreward.training.recipe import JsonlPart
 
 RED = Image.new("RGB", (5, 3), "red")
-
-
-def png() -> bytes:
-    file = io.BytesIO()
-    RED.save(file, "PNG")
-    return file.getvalue()
-
-
-CONTENT = png()
+FILE = io.BytesIO()
+RED.save(FILE, "PNG")
+CONTENT = FILE.getvalue()
 TEXT = base64.b64encode(CONTENT).decode()
 READ: dict[str, Any] = {
     "base64": TEXT,
@@ -81,8 +75,6 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
     named = "A" * 64  # as a text of base64 is
     (tmp_path / named).write_bytes(CONTENT)
     assert opened_picture(named, tmp_path).size == RED.size
-    with pytest.raises(PictureError, match=r"no picture /none/a\.png"):
-        opened_picture("file:///none/a.png")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +87,6 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
         ("data:image/png;base64,%%%", "is no base64"),
         ("data:image/svg+xml,<svg/>", "without base64"),
         ({"bytes": [1, 2, 300]}, "holds no bytes"),
-        ({"bytes": ["a"]}, "holds no bytes"),
         (str({"bytes": CONTENT, "path": None}), "written as text, .*: give its file"),
         (str(CONTENT), "written as text"),
         (str(RED), "written as text, '<PIL"),
@@ -106,7 +97,7 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
         (7, "got int"),
         ({"bytes": None, "path": None}, "got NoneType"),
     ],
-    ids=range(17),
+    ids=range(16),
 )
 def test_what_is_no_picture_is_one_sentence(form: Any, reason: str) -> None:
     with pytest.raises(PictureError, match=reason) as error:
