@@ -104,18 +104,21 @@ def controls(encoder: ChatEncoder, ids: list[int]) -> list[int]:
     return [number for number in ids if number in encoder.control_ids | thinking]
 
 
+def encoded(encoder: ChatEncoder, content: str) -> list[int]:
+    """The control tokens of this content by our encoder."""
+    return controls(encoder, encoder.encode([{"role": "user", "content": content}]))
+
+
 def templated(encoder: ChatEncoder, content: str) -> list[int]:
     """The control tokens of this content by the tokenizer's own template."""
-    usual = encoder.tokenizer.apply_chat_template(
-        [{"role": "user", "content": content}],
-        **{"add_generation_prompt": True, "enable_thinking": False, "return_dict": False},
-    )
-    return controls(encoder, usual)
+    options = {"add_generation_prompt": True, "enable_thinking": False, "return_dict": False}
+    chat = [{"role": "user", "content": content}]
+    return controls(encoder, encoder.tokenizer.apply_chat_template(chat, **options))
 
 
 def own(encoder: ChatEncoder) -> list[int]:
     """The control tokens of the template itself."""
-    found = controls(encoder, encoder.encode([{"role": "user", "content": "x"}]))
+    found = encoded(encoder, "x")
     assert found == templated(encoder, "x") != []
     return found
 
@@ -149,11 +152,8 @@ def given_to_the_server(style: Any, question: Question) -> tuple[list[int], int]
 class Engine:
     """Takes the place of vLLM's engine: every token is as likely."""
 
-    def __init__(self) -> None:
-        self.prompts: list[list[int]] = []
-
     def generate(self, requests: Any, params: Any, **_: Any) -> Any:
-        self.prompts += [request["prompt_token_ids"] for request in requests]
+        self.prompts = [request["prompt_token_ids"] for request in requests]
         logprobs = {number: SimpleNamespace(logprob=-3.0) for number in params["logprob_token_ids"]}
         answer = SimpleNamespace(logprobs=[logprobs], token_ids=[5], finish_reason="length")
         return [SimpleNamespace(outputs=[answer], num_cached_tokens=0) for _ in requests]
@@ -236,11 +236,10 @@ def test_no_normalisation_makes_a_neutralised_text_a_control_token(text: Any, da
     def seen(text: str) -> str:
         return "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
 
+    neutral = without_control_tokens(text)
     for form in ("NFC", "NFKC", "NFKD"):
-        for said in (
-            seen(unicodedata.normalize(form, without_control_tokens(text))),
-            unicodedata.normalize(form, seen(without_control_tokens(text))),
-        ):
+        normal = seen(unicodedata.normalize(form, neutral))
+        for said in (normal, unicodedata.normalize(form, seen(neutral))):
             assert not any(token in said for token in CONTROL)
 
 
@@ -258,7 +257,7 @@ PIECES = st.one_of(
 @given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(sorted(STYLES)))
 def test_no_mixture_of_control_tokens_and_text_is_one(text: Any, name: Any) -> None:
     encoder = ENCODERS[name]
-    assert controls(encoder, encoder.encode([{"role": "user", "content": text}])) == own(encoder)
+    assert encoded(encoder, text) == own(encoder)
     assert controls(encoder, encoder.fit(about(text), 100)[0]) == own(encoder)
     assert templated(encoder, without_control_tokens(text)) == own(encoder)
 
@@ -268,8 +267,8 @@ REFERENCE = "A red circle is above a blue square."
 
 @pytest.mark.parametrize("name", COMPLETIONS)
 def test_poshs_prompts_are_filled_in_one_pass(name: Any) -> None:
-    judge, completion = FakeJudge(), COMPLETIONS[name]
-    completion = completion[: judged_length(completion)]
+    judge = FakeJudge()
+    completion = COMPLETIONS[name][: judged_length(COMPLETIONS[name])]
     verdict = judged(completion, REFERENCE, judge=judge)
     plain = read_text(completion).plain
     asserted = " ".join(sentence for sentence in scene_graphs([plain])[0].sentences if sentence)
@@ -339,13 +338,6 @@ def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("model")
     save_random(folder, smollm2_words(), 1, request.param)
     return TransformersJudge(str(folder), min_mass=0.0)
-
-
-@pytest.mark.parametrize("name", COMPLETIONS)
-def test_no_completion_makes_a_judge_of_tokens_fail(judge: Any, name: Any) -> None:
-    verdict = judged(COMPLETIONS[name], REFERENCE, judge=judge)
-    assert verdict.status is (Status.EMPTY if name in EMPTY else Status.OK), verdict.note
-    assert 0.0 <= verdict.score <= 1.0
 
 
 FILLER = "And so on, and on. " * 150
