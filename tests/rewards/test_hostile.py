@@ -4,11 +4,10 @@ are the chat template's own; no placeholder of ours is filled; and each has a sc
 
 import importlib.util
 import re
-import sys
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from experiments.hacking.hostile_texts import CONTROL, HOSTILE as COMPLETIONS
 from spanreward import Question, Rating, Status
 from spanreward.rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable_text
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.judges.remote.chat_form import OPENING_SIGN, without_control_tokens
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
@@ -82,7 +80,6 @@ def style(
     return SimpleNamespace(
         encoder=ChatEncoder(words),
         transformers=TransformersJudge(str(folder), min_mass=0.0),
-        vllm=VllmJudge(str(folder), min_mass=0.0),
         server=ServerJudge(server.url, "m", str(folder), deadline=60.0),
         http=server,
     )
@@ -135,39 +132,11 @@ def given_to_transformers(style: Any, question: Question) -> tuple[list[int], in
     return ids, rating.cut
 
 
-def given_to_vllm(style: Any, question: Question) -> tuple[list[int], int]:
-    style.vllm._engine = Engine()
-    (rating,) = style.vllm.rate([question])
-    (ids,) = style.vllm._engine.prompts
-    return ids, rating.cut
-
-
 def given_to_the_server(style: Any, question: Question) -> tuple[list[int], int]:
     style.http.bodies.clear()
     style.server.rate([question])
     (body,) = style.http.bodies
     return body["prompt"], style.encoder.fit(question, CONTEXT - 1)[1]
-
-
-class Engine:
-    """Takes the place of vLLM's engine: every token is as likely."""
-
-    def generate(self, requests: Any, params: Any, **_: Any) -> Any:
-        self.prompts = [request["prompt_token_ids"] for request in requests]
-        logprobs = {number: SimpleNamespace(logprob=-3.0) for number in params["logprob_token_ids"]}
-        answer = SimpleNamespace(logprobs=[logprobs], token_ids=[5], finish_reason="length")
-        return [SimpleNamespace(outputs=[answer], num_cached_tokens=0) for _ in requests]
-
-
-@pytest.fixture
-def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As much of vLLM as a request to its engine needs."""
-    platform = SimpleNamespace(is_sleep_mode_available=lambda: False)
-    used = {"SamplingParams": dict, "current_platform": platform, "LoRARequest": None}
-    for name in ("vllm", "vllm.platforms", "vllm.lora", "vllm.lora.request"):
-        module = ModuleType(name)
-        module.__dict__.update(used)
-        monkeypatch.setitem(sys.modules, name, module)
 
 
 LISTED = '{"top_logprobs": [{"x": -0.1}], "content": [{"token": "x", "logprob": -0.1}]}'
@@ -183,11 +152,12 @@ def server() -> Iterator[Any]:
     server.stop()
 
 
-@pytest.mark.usefixtures("vllm")
-@pytest.mark.parametrize("given", [given_to_transformers, given_to_vllm, given_to_the_server])
+@pytest.mark.parametrize("given", [given_to_transformers, given_to_the_server])
 @pytest.mark.parametrize("name", COMPLETIONS)
 def test_a_judge_is_given_the_templates_control_tokens(style: Any, name: str, given: Any) -> None:
-    """And the completion's beginning as it is, to the last character that is not cut."""
+    """And the completion's beginning as it is, to the last character that is not cut. vLLM gets the
+    prompts that transformers gets (judges/encoding/test_picture_chat.py).
+    """
     completion = COMPLETIONS[name]
     ids, cut = given(style, about(completion))
     assert len(ids) < CONTEXT
@@ -211,8 +181,6 @@ def test_a_chat_only_server_gets_no_control_tokens(style: Any, server: Any, name
     ids = style.encoder.tokenizer(sent, add_special_tokens=False)["input_ids"]
     assert controls(style.encoder, ids) == []
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
-    assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
-    assert server.paths[-1] == "/v1/chat/completions"
 
 
 def test_neutralised_leaves_prose_alone() -> None:
@@ -332,11 +300,11 @@ def test_poshs_verdict(name: Any) -> None:
     assert verdict.note.startswith(f"only the first {read:,} of") == (len(plain) > read)
 
 
-@pytest.fixture(scope="module", params=[2048, 512])
-def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Of so many of SmolLM2's tokens, with a model of one random layer."""
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Of 512 of SmolLM2's tokens, with a model of one random layer."""
     folder = tmp_path_factory.mktemp("model")
-    save_random(folder, smollm2_words(), 1, request.param)
+    save_random(folder, smollm2_words(), 1, CONTEXT)
     return TransformersJudge(str(folder), min_mass=0.0)
 
 
@@ -346,9 +314,6 @@ FILLER = "And so on, and on. " * 150
 def test_what_a_judge_of_short_context_did_not_read_is_said(judge: Any) -> None:
     long = f"A red circle. {FILLER}"
     said, wanted = judged(long, REFERENCE, judge=judge), judged(REFERENCE, long, judge=judge)
-    if judge.context == 2048:
-        assert (said.note, wanted.note) == ("", "")
-        return
     for verdict, text in ((said, "completion"), (wanted, "reference")):
         read = re.fullmatch(rf"the judge read ([\d,]+) of 2,864 .* {text}", verdict.note)
         assert read is not None, verdict.note
@@ -377,5 +342,5 @@ def test_what_the_judge_did_not_read_is_left_out(judge: Any) -> None:
     first = judged(f"A circle. {FILLER}", "A circle.", judge=Finding())
     last = judged(f"{FILLER}A circle.", "A circle.", judge=Finding())
     recalls = [verdict.parts["recall"] / (1 - verdict.parts["filler"]) for verdict in (first, last)]
-    assert recalls == pytest.approx([1.0, 1.0 if judge.context == 2048 else 0.2])
+    assert recalls == pytest.approx([1.0, 0.2])
     assert first.score >= last.score

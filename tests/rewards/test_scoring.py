@@ -279,16 +279,16 @@ CHANGES = [{"completion": "x" * 9}, {"reference": ["y", "z"]}, {"my own column":
 @pytest.mark.parametrize("named", [True, False])
 def test_a_changed_row_is_judged_anew_under_the_same_id_or_line(changed: Any, named: bool) -> None:
     before = [{**row, "completion": f"row {n}"} for n, row in enumerate(rows(5))]
-    if not named:
-        before = [{**row, "id": None} for row in before]
+    for row in before:
+        row["id"] = row["id"] if named else None
     run(*before)
     reward, row = Length(), {**before[2], **changed}
     summary = run(*before[:2], row, *before[3:], reward=reward)
-    assert reward.asked() == [row["completion"]]
-    assert counts(summary) == (4, 1, 0)
-    fresh = Path("fresh.jsonl")
-    score_file(Length(), SOURCE, fresh, SETTINGS)
-    assert OUT.read_bytes() == fresh.read_bytes()
+    assert (reward.asked(), counts(summary)) == ([row["completion"]], (4, 1, 0))
+    resumed = OUT.read_bytes()
+    OUT.unlink()
+    run()
+    assert OUT.read_bytes() == resumed
 
 
 def test_swapped_rows_keep_the_verdict_of_each_text() -> None:
@@ -422,9 +422,8 @@ def unscored() -> list[int]:
 def test_a_row_that_stops_its_batch_fails_alone_when_asked_again(numbers: tuple[int, ...]) -> None:
     run(*poisoned(*numbers), reward=Length())
     first = unscored()
-    assert {number // ROWS_AT_ONCE for number in first} == {
-        number // ROWS_AT_ONCE for number in numbers
-    }
+    chunks = [{number // ROWS_AT_ONCE for number in rows_} for rows_ in (first, numbers)]
+    assert chunks[0] == chunks[1]
     reward = Length()
     summary = run(reward=reward)
     assert [line["id"] for line in out()] == [f"r{number}" for number in range(3 * ROWS_AT_ONCE)]

@@ -58,12 +58,17 @@ def causes(name: str, failed: float = 0.0, empty: float = 0.0, **shares: float) 
     return {f"{name}/{key}": share for key, share in logged.items()}
 
 
-def test_what_was_not_read_is_logged_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
+def logs_of(reward: Reward, completions: list[str], references: list[str]) -> dict[str, float]:
     logged: dict[str, float] = {}
+    reward(completions=completions, reference=references, log_metric=logged.__setitem__)
+    return logged
+
+
+def test_what_was_not_read_is_logged_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
     reward = PoshReward(MatchJudge(), name="words")
     for _ in range(2):
-        reward([""], ["**A cat.**"], reference=["A cat."], log_metric=logged.__setitem__)
-    assert logged["words/not_read"] == pytest.approx(0.4)
+        logged = logs_of(reward, ["**A cat.**"], ["A cat."])
+        assert logged["words/not_read"] == pytest.approx(0.4)
     (record,) = caplog.records
     for told in ("words", "40 %", "4 of 10 characters", "Markdown 4"):
         assert told in record.getMessage()
@@ -72,15 +77,14 @@ def test_what_was_not_read_is_logged_and_named_once(caplog: pytest.LogCaptureFix
 def test_what_breaks_becomes_none_with_a_status_and_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    logged: dict[str, float] = {}
-    columns = {"reference": ["y"] * 3, "log_metric": logged.__setitem__}
     broken = Fixed(RuntimeError("the judge is gone"))
     with caplog.at_level(logging.ERROR):
-        assert broken([PROMPT] * 3, ["x"] * 3, **columns) == [None, None, None]
+        logged = logs_of(broken, ["x"] * 3, ["y"] * 3)
     (record,) = caplog.records
     assert "3 completions" in record.getMessage()
     assert record.exc_info[1].args == ("the judge is gone",)
     assert logged == causes("fixed", failed=1.0, error=1.0)
+    assert broken([PROMPT], ["x"], reference=["y"]) == [None]
     _, verdicts = broken.judge_completions([PROMPT], ["x"], reference=["y"])
     assert verdicts == [Verdict(None, Status.ERROR, note="RuntimeError: the judge is gone")]
 
@@ -163,12 +167,8 @@ def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
         Verdict(None, Status.TIMEOUT),
         Verdict(None, Status.NOT_APPLICABLE),
     ]
-    logged: dict[str, float] = {}
-    scores = Fixed(verdicts)(
-        [""] * 5, ["x"] * 5, reference=["y"] * 5, log_metric=logged.__setitem__
-    )
-    assert scores == [0.4, 0.6, 0, None, None]
-    assert logged == {
+    assert Fixed(verdicts)([""] * 5, ["x"] * 5, reference=["y"] * 5) == [0.4, 0.6, 0, None, None]
+    assert logs_of(Fixed(verdicts), ["x"] * 5, ["y"] * 5) == {
         "fixed/precision": pytest.approx(1.2 / 3),
         "fixed/recall": pytest.approx(1.4 / 3),
         "fixed/f1": pytest.approx(1.0 / 3),
@@ -179,11 +179,9 @@ def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
 
 
 def test_posh_logs_precision_and_recall_apart() -> None:
-    logged: dict[str, float] = {}
     completions = ["A red circle.", "A cat.", "A cat."]
     references = ["A blue circle.", "A cat. A dog.", "A cat."]
-    reward = PoshReward(MatchJudge(), name="words")
-    reward([""] * 3, completions, reference=references, log_metric=logged.__setitem__)
+    logged = logs_of(PoshReward(MatchJudge(), name="words"), completions, references)
     # ratings of 5, precision: (5, 1), (5), (5); recall: (5, 1), (5, 1.05), (5): a colour given
     # otherwise, a dog unsaid
     f1 = (0.6 + 2 * 0.605 / 1.605 + 1) / 3

@@ -77,28 +77,27 @@ def test_bytes_and_names_of_files(tmp_path: Path) -> None:
     assert opened_picture(named, tmp_path).size == RED.size
 
 
-@pytest.mark.parametrize(
-    ("form", "reason"),
-    [
-        ("A" * 100, "base64 'A+' cannot be read"),
-        ("QUJD" * 30, "base64 '(QUJD)+' cannot be read"),
-        ("A" * 65, "'A+' is no base64"),
-        (f"data:image/png;base64,{TEXT[:40]}", "cannot be read"),
-        ("data:image/png;base64,%%%", "is no base64"),
-        ("data:image/svg+xml,<svg/>", "without base64"),
-        ({"bytes": [1, 2, 300]}, "holds no bytes"),
-        (str({"bytes": CONTENT, "path": None}), "written as text, .*: give its file"),
-        (str(CONTENT), "written as text"),
-        (str(RED), "written as text, '<PIL"),
-        ("array([[[255, 0, 0]]], dtype=uint8)", "written as text"),
-        (np.zeros((2, 2, 3), dtype=np.uint8), "got ndarray"),
-        (torch.zeros(3, 2, 2), "got Tensor"),
-        ([[[255, 0, 0]]], "got list"),
-        (7, "got int"),
-        ({"bytes": None, "path": None}, "got NoneType"),
-    ],
-    ids=range(16),
-)
+REFUSED: list[tuple[Any, str]] = [
+    ("A" * 100, "base64 'A+' cannot be read"),
+    ("QUJD" * 30, "base64 '(QUJD)+' cannot be read"),
+    ("A" * 65, "'A+' is no base64"),
+    (f"data:image/png;base64,{TEXT[:40]}", "cannot be read"),
+    ("data:image/png;base64,%%%", "is no base64"),
+    ("data:image/svg+xml,<svg/>", "without base64"),
+    ({"bytes": [1, 2, 300]}, "holds no bytes"),
+    (str({"bytes": CONTENT, "path": None}), "written as text, .*: give its file"),
+    (str(CONTENT), "written as text"),
+    (str(RED), "written as text, '<PIL"),
+    ("array([[[255, 0, 0]]], dtype=uint8)", "written as text"),
+    (np.zeros((2, 2, 3), dtype=np.uint8), "got ndarray"),
+    (torch.zeros(3, 2, 2), "got Tensor"),
+    ([[[255, 0, 0]]], "got list"),
+    (7, "got int"),
+    ({"bytes": None, "path": None}, "got NoneType"),
+]
+
+
+@pytest.mark.parametrize(("form", "reason"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_no_picture_is_one_sentence(form: Any, reason: str) -> None:
     with pytest.raises(PictureError, match=reason) as error:
         opened_picture(form)

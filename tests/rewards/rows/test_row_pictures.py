@@ -37,7 +37,7 @@ def written(image: Image.Image, name: str = "PNG", **options: Any) -> bytes:
     return file.getvalue()
 
 
-def test_modes() -> None:
+def test_every_mode_is_shown_in_rgb_on_white_and_upright() -> None:
     half = Image.new("RGBA", (2, 1), (255, 0, 0, 0))
     half.putpixel((1, 0), (255, 0, 0, 255))
     assert list(shown_picture(half).get_flattened_data()) == [(255, 255, 255), (255, 0, 0)]
@@ -48,6 +48,9 @@ def test_modes() -> None:
     assert list(shown_picture(deep).get_flattened_data()) == [(0,) * 3, (128,) * 3, (255,) * 3]
     for mode in ("1", "L", "LA", "CMYK", "YCbCr", "I", "F"):
         assert shown_picture(Image.new(mode, (1, 1))).mode == "RGB"
+    sideways = Image.new("RGB", (4, 2), "green")
+    sideways.getexif()[0x0112] = 6  # turn by 90 degrees
+    assert shown_picture(sideways).size == (2, 4)
 
 
 @pytest.mark.parametrize(
@@ -70,14 +73,8 @@ def test_no_range_of_values_turns_black_or_white(values: Any, kind: Any) -> None
 
 
 def test_what_is_no_number_is_black() -> None:
-    image = Image.fromarray(np.array([[float("nan"), float("inf"), 1]], dtype=np.float32))
+    image = Image.fromarray(np.array([[np.nan, np.inf, 1]], dtype=np.float32))
     assert list(shown_picture(image).get_flattened_data()) == [(0,) * 3, (0,) * 3, (255,) * 3]
-
-
-def test_a_camera_held_sideways() -> None:
-    image = Image.new("RGB", (4, 2), "green")
-    image.getexif()[0x0112] = 6  # turn by 90 degrees
-    assert shown_picture(image).size == (2, 4)
 
 
 def test_a_hundred_megapixels_are_shrunk_with_their_proportions() -> None:
@@ -180,9 +177,7 @@ def test_the_red_box() -> None:
     frame = {(x, y) for x in range(5, 15) for y in range(2, 8)} - inside
     assert red == frame
     assert pictures.with_box(Image.new("RGB", (1, 1)), (0, 0, 1, 1)).getpixel((0, 0)) == (255, 0, 0)
-
-
-def test_the_box_of_a_large_picture_is_scaled_with_it() -> None:
+    # the box of a large picture is scaled with it
     marked = pictures.with_box(Image.new("RGB", (8192, 2048)), (4096, 0, 8192, 2048))
     assert marked.size == (4096, 1024)
     colours = [marked.getpixel((x, 512)) for x in (2048, 2000)]
