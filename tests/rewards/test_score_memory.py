@@ -20,7 +20,7 @@ from spanreward.training.evaluation.page import scored
 from tests.support.files import write_lines
 
 BYTES_A_ROW = 250  # of a row's id, fingerprint and places, and what NumPy sorts them in
-ROWS = 600  # of the smaller file
+ROWS = 300  # of the smaller file
 TEXT = "A red circle sits on the blue box near two green stars. " * 20  # 1,120 characters
 
 
