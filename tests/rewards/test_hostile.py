@@ -27,7 +27,7 @@ from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.posh.questions import LONGEST_NAME
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.written import read_text
-from tests.support.fakes import FakeJudge
+from tests.support.fakes import FakeJudge, prompt_of
 from tests.support.judged import judged, prompts_of
 from tests.support.server import Server
 from tests.support.tokenizer import SPECIAL, TEMPLATE, tokenizer
@@ -323,19 +323,20 @@ def test_what_a_judge_of_short_context_did_not_read_is_said(judge: Any) -> None:
     assert both.endswith("of the reference")
 
 
-def test_what_the_judge_did_not_read_is_left_out(judge: Any) -> None:
+def test_what_the_judge_did_not_read_is_left_out() -> None:
     """Recall cannot find it."""
 
     class Finding(FakeJudge):
-        """Is certain of what stands in the text as far as the judge reads it."""
+        """Is certain of what stands in the first thousand characters of the text."""
 
         def rate_each(self, questions: Any, scale: Any) -> Any:
             ratings = []
             for question in questions:
-                ids, cut = judge.encoder.fit(question, judge.context - 1)
-                read = judge.encoder.tokenizer.decode(ids).split("TEXT:\n")[-1]
-                text, asked = read.rsplit("\n\nDoes the TEXT", 1)
-                found = re.findall('"(.+?)"', asked)[-1].split()[-1] in text
+                text, asked = (
+                    prompt_of(question).split("TEXT:\n")[-1].rsplit("\n\nDoes the TEXT", 1)
+                )
+                found = re.findall('"(.+?)"', asked)[-1].split()[-1] in text[:1000]
+                cut = max(len(text) - 1000, 0)
                 ratings.append(Rating({"1": 1.0 - found, "5": float(found)}, cut=cut))
             return ratings
 
