@@ -40,8 +40,11 @@ def templates(value: Any) -> list[str]:
     """Returns every text of a file of prompts."""
     if isinstance(value, str):
         return [value]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for part in parts for text in templates(part)]
+    found = []
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            found += templates(part)
+    return found
 
 
 def frame_lines() -> list[str]:
