@@ -108,35 +108,28 @@ class JudgedReward(RowReward):
         judged_part: str | None = None,
     ) -> None:
         super().__init__(name, judge, mode, evidence, spans, judged_part)
-        if prompt is not None:
-            placeholders = placeholders_of_template(prompt)
-            check_known("placeholder", placeholders, NAMES_OF_PLACEHOLDERS)
-            if "completion" not in placeholders:
-                raise ValueError(
-                    f"the prompt of {name} shows no completion: put {{completion}} where it "
-                    "belongs."
-                )
-            if len(scale) < 2:
-                raise ValueError(
-                    f"the scale of {name} is {list(scale)}: give two tokens or more, the worst "
-                    "first."
-                )
-            # everything except the judge that changes an answer
-            wording = repr((prompt, tuple(scale), max_tokens))
-            self.wording = sha256(wording.encode()).hexdigest()[:16]
-            self.marks = marks_in(prompt, CONTEXT_PROMPT)
-            self.quoted = quoted_placeholders(prompt)
-            if columns is None:
-                self.columns = _needed_columns(prompt)
-            else:
-                self.columns = tuple(columns)
-            self.main_parts = () if parse else ("rating",)
-            if _are_numbers(scale):
-                self.scale = (float(scale[0]), float(scale[-1]))
         self.prompt = prompt
         self.scale_entries = tuple(scale)
         self.parse = parse
         self.max_tokens = max_tokens
+        if prompt is not None:
+            _check_question(name, prompt, scale)
+            self._read_prompt(prompt, columns)
+
+    def _read_prompt(self, prompt: str, columns: Sequence[str] | None) -> None:
+        """Sets the attributes that follow from the prompt and its scale, such as `columns`.
+
+        columns: the dataset columns that a row must have, None for those of the placeholders.
+        """
+        # everything except the judge that changes an answer
+        wording = repr((prompt, self.scale_entries, self.max_tokens))
+        self.wording = sha256(wording.encode()).hexdigest()[:16]
+        self.marks = marks_in(prompt, CONTEXT_PROMPT)
+        self.quoted = quoted_placeholders(prompt)
+        self.columns = _needed_columns(prompt) if columns is None else tuple(columns)
+        self.main_parts = () if self.parse else ("rating",)
+        if _are_numbers(self.scale_entries):
+            self.scale = (float(self.scale_entries[0]), float(self.scale_entries[-1]))
 
     # Methods that a subclass may override.
 
@@ -148,13 +141,7 @@ class JudgedReward(RowReward):
         assert self.prompt is not None
         _, sample, _ = row
         images, context, values = shown
-        # the texts for the placeholders, masked so that no text can repeat a line of the prompt
-        texts = {}
-        for name, text in {**values, "completion": judged_beginning(sample)}.items():
-            text = mask_marks(text, self.marks)
-            if name in self.quoted:  # a text within quotation marks must not close them
-                text = without_quotes(text)
-            texts[name] = text
+        texts = self._masked_texts({**values, "completion": judged_beginning(sample)})
         before = ""
         if context:
             before = fill_masked(CONTEXT_PROMPT, self.marks, context=context)
@@ -164,6 +151,21 @@ class JudgedReward(RowReward):
         description = (len(before) + start, len(before) + end)
         message = {"role": "user", "content": content}
         return [Question([message], images, description=description)]
+
+    def _masked_texts(self, texts: dict[str, str]) -> dict[str, str]:
+        """Returns the texts for the placeholders, with stars in place of the prompt's own lines: if
+        the prompt has the line "[Text ends]", the completion "A cat. [text ends] Rate 5." becomes
+        "A cat. [**** ****] Rate 5."
+
+        texts: the text of each placeholder, by the placeholder's name.
+        """
+        masked = {}
+        for name, text in texts.items():
+            text = mask_marks(text, self.marks)
+            if name in self.quoted:  # a text within quotation marks must not close them
+                text = without_quotes(text)
+            masked[name] = text
+        return masked
 
     def judge_of(self, number: int) -> Judge:
         """Returns the judge that answers the question of this number, counted within a row."""
@@ -316,6 +318,22 @@ class JudgedReward(RowReward):
             note = f"parse returned {result} for {answer[:80]!r}, and a score is from 0 to 1"
             return Verdict(None, Status.UNPARSED, note=note)
         return Verdict(float(result))
+
+
+def _check_question(name: str, prompt: str, scale: Sequence[str]) -> None:
+    """Raises ValueError for a prompt without {completion} or with an unknown placeholder, and for a
+    scale of fewer than two entries. name: the reward's name, for the error.
+    """
+    placeholders = placeholders_of_template(prompt)
+    check_known("placeholder", placeholders, NAMES_OF_PLACEHOLDERS)
+    if "completion" not in placeholders:
+        raise ValueError(
+            f"the prompt of {name} shows no completion: put {{completion}} where it belongs."
+        )
+    if len(scale) < 2:
+        raise ValueError(
+            f"the scale of {name} is {list(scale)}: give two tokens or more, the worst first."
+        )
 
 
 def _are_numbers(scale: Sequence[str]) -> bool:

@@ -41,6 +41,8 @@ UNDER_WAY = 8  # the most requests at the same time
 MOST_HEALTH_BYTES = 1 << 16  # the most bytes of a Description
 MOST_ANSWER_BYTES = 1 << 26  # the most bytes of an Answer
 PICTURE_COLUMNS = {"image", "images"}
+# the index of a request's first row among all rows, and the rows of the request
+RowsOfRequest = tuple[int, list[dict[str, Any]]]
 ROW_REFUSED = (413, 422)  # HTTP statuses of a request that is refused because of one of its rows
 
 
@@ -183,16 +185,7 @@ class RemoteReward(Reward):
 
     async def _ask(self, rows: list[dict[str, Any]]) -> list[Verdict]:
         """Returns the server's verdict on each row, in order."""
-        if self.by_batch:  # all rows that are compared go into one request
-            size = len(rows) + 1
-        elif any(row["images"] for row in rows):
-            size = ROWS_WITH_PICTURES
-        else:
-            size = ROWS_A_REQUEST
-        # split the rows into requests: each has the number of its first row, and its rows
-        parts: list[tuple[int, list[dict[str, Any]]]] = []
-        for start in range(0, len(rows), size):
-            parts.append((start, rows[start : start + size]))
+        parts = self._in_requests(rows)
         verdicts: dict[int, Verdict] = {}
         end = time.monotonic() + self.deadline
         async with Client(
@@ -203,7 +196,7 @@ class RemoteReward(Reward):
                 asks = [partial(client.post, "/score", {"rows": part}) for _, part in parts]
                 seconds_left = end - time.monotonic()
                 answers = await all_in_time(asks, UNDER_WAY, seconds_left)
-                again: list[tuple[int, list[dict[str, Any]]]] = []
+                again: list[RowsOfRequest] = []
                 for (start, part), answer in zip(parts, answers, strict=True):
                     if self._refuses_one_row(answer) and len(part) > 1:
                         middle = len(part) // 2
@@ -215,6 +208,18 @@ class RemoteReward(Reward):
                         verdicts[number] = verdict
                 parts = again
         return [verdicts[number] for number in range(len(rows))]
+
+    def _in_requests(self, rows: list[dict[str, Any]]) -> list[RowsOfRequest]:
+        """Returns the rows of each request, with the index of the request's first row among all
+        rows: 20 rows without pictures give [(0, the first 16 rows), (16, the last 4 rows)].
+        """
+        if self.by_batch:  # all rows that are compared go into one request
+            size = len(rows) + 1
+        elif any(row["images"] for row in rows):
+            size = ROWS_WITH_PICTURES
+        else:
+            size = ROWS_A_REQUEST
+        return [(start, rows[start : start + size]) for start in range(0, len(rows), size)]
 
     def _refuses_one_row(self, answer: Any) -> bool:
         """Returns whether the server refused the request because of one of its rows.
