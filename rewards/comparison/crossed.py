@@ -63,7 +63,6 @@ def crossed_estimate(
     groups = len(distinct)
     if groups < 2:
         return None
-    seeds = len(values)
     means_of_prompts = table.sum(axis=0) / present.sum(axis=0)
     mean = float(means_of_prompts.mean())
     terms = _variances(table, present, means_of_prompts, cluster_of_prompt, groups)
@@ -72,12 +71,7 @@ def crossed_estimate(
         # all values are equal up to rounding, so the mean has no error
         p = 1.0 if mean == 0 else 0.0
         return Crossed(mean, mean, mean, p, 0.0, float(groups - 1))
-    # Satterthwaite's degrees of freedom: variance^2 / sum of (term^2 / degrees of the term)
-    sum_of_terms = terms.prompts**2 / (groups - 1)
-    if seeds > 1:
-        of_residuals = terms.residuals**2 / ((seeds - 1) * (groups - 1))
-        sum_of_terms += terms.seeds**2 / (seeds - 1) + of_residuals
-    degrees = max(variance**2 / sum_of_terms, seeds - 1)
+    degrees = _degrees_of_freedom(terms, variance, len(values), groups)
     student = stats.t(degrees)
     error = variance**0.5
     half = float(student.ppf(0.975)) * error
@@ -97,6 +91,19 @@ class _Variances(NamedTuple):
     prompts: float
     seeds: float
     residuals: float
+
+
+def _degrees_of_freedom(terms: _Variances, variance: float, seeds: int, groups: int) -> float:
+    """Returns Satterthwaite's degrees of freedom, variance^2 / sum of (term^2 / degrees of the
+    term), at least seeds - 1.
+
+    variance: of the mean, made of the terms. groups: the number of clusters of prompts.
+    """
+    sum_of_terms = terms.prompts**2 / (groups - 1)
+    if seeds > 1:
+        of_residuals = terms.residuals**2 / ((seeds - 1) * (groups - 1))
+        sum_of_terms += terms.seeds**2 / (seeds - 1) + of_residuals
+    return max(variance**2 / sum_of_terms, seeds - 1)
 
 
 def _variances(

@@ -74,9 +74,49 @@ def control_length(
     as dependent. Raises ValueError without pairs, for a length below 0, and for arguments of
     different lengths.
     """
+    won, pairs, groups = _checked_pairs(outcomes, lengths, prompts)
+    # the difference in length as a share of the longer text, from -1 to 1 (0 for two empty texts)
+    ours, other = pairs.T
+    longest = np.maximum(ours, other)
+    difference = (ours - other) / np.maximum(longest, 1)
+    # 1 if our text is the longer text, 0 if our text is the shorter text, 0.5 for equal lengths
+    longer = 0.5 * (1 + np.sign(difference))
+    wins = per_prompt(won, groups)
+    counts = per_prompt(np.ones_like(won), groups)
+    controlled = None
+    controlled_interval = None
+    note = ""
+    if _is_one_sided(difference, groups):
+        one_sided = max(longer.sum(), len(won) - longer.sum())
+        note = (
+            f"one side's texts are the longer in {one_sided:g} of {len(won)} pairs: too one-sided "
+            "for equal length"
+        )
+    else:
+        controlled, controlled_interval = win_rate_at_equal_length(won, difference, longer, groups)
+    return LengthControl(
+        raw=float(won.mean()),
+        raw_interval=share_interval(wins, counts),
+        controlled=controlled,
+        controlled_interval=controlled_interval,
+        longer=float(longer.mean()),
+        note=note,
+    )
+
+
+def _checked_pairs(
+    outcomes: Sequence[float],
+    lengths: Sequence[tuple[float, float]],
+    prompts: Sequence[Hashable] | None,
+) -> tuple[Array, Array, Array]:
+    """Returns the arguments of `control_length` as arrays: the outcomes, (pairs,), the two lengths,
+    (pairs, 2), and the number of each pair's prompt, (pairs,).
+
+    Raises ValueError without pairs, for a length below 0, and for arguments of different lengths.
+    """
     won = np.asarray(outcomes, dtype=np.float64)
     pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
-    names: list[Hashable] = list(range(len(won)))
+    names: list[Hashable] = list(range(len(won)))  # each pair has a prompt of its own
     if prompts is not None:
         names = list(prompts)
     if not (0 < len(won) == len(pairs) == len(names)):
@@ -86,42 +126,20 @@ def control_length(
         )
     if (pairs < 0).any():
         raise ValueError(f"a length is 0 or more, got {pairs.min():g}")
-    # the difference in length as a share of the longer text, from -1 to 1 (0 for two empty texts)
-    ours, other = pairs.T
-    longest = np.maximum(ours, other)
-    difference = (ours - other) / np.maximum(longest, 1)
-    # 1 if our text is the longer text, 0 if our text is the shorter text, 0.5 for equal lengths
-    longer = 0.5 * (1 + np.sign(difference))
-    shorter = 1 - longer
-    groups = _numbers_of_names(names)
-    wins = per_prompt(won, groups)
-    counts = per_prompt(np.ones_like(won), groups)
-    raw_interval = share_interval(wins, counts)
-    # The regression needs prompts with a longer text of ours, and prompts with a shorter text of
-    # ours. A pair of equal lengths counts as both.
-    prompts_in_all = len(np.unique(groups))
-    fewest = max(MIN_PROMPTS, MIN_PROMPT_SHARE * prompts_in_all)
+    return won, pairs, _numbers_of_names(names)
+
+
+def _is_one_sided(difference: Array, groups: Array) -> bool:
+    """Returns whether too few prompts have a longer text of ours, or too few a shorter text of
+    ours, for the regression.
+
+    A pair of equal lengths counts as both. difference: our length minus the other length of each
+    pair. groups: the number of each pair's prompt.
+    """
+    fewest = max(MIN_PROMPTS, MIN_PROMPT_SHARE * len(np.unique(groups)))
     longer_prompts = len(np.unique(groups[difference >= 0]))
     shorter_prompts = len(np.unique(groups[difference <= 0]))
-    controlled = None
-    controlled_interval = None
-    note = ""
-    if min(longer_prompts, shorter_prompts) < fewest:
-        one_sided = max(longer.sum(), shorter.sum())
-        note = (
-            f"one side's texts are the longer in {one_sided:g} of {len(won)} pairs: too one-sided "
-            "for equal length"
-        )
-    else:
-        controlled, controlled_interval = win_rate_at_equal_length(won, difference, longer, groups)
-    return LengthControl(
-        raw=float(won.mean()),
-        raw_interval=raw_interval,
-        controlled=controlled,
-        controlled_interval=controlled_interval,
-        longer=float(longer.mean()),
-        note=note,
-    )
+    return min(longer_prompts, shorter_prompts) < fewest
 
 
 def _numbers_of_names(names: Sequence[Hashable]) -> np.ndarray:
