@@ -61,15 +61,8 @@ def opened_picture(
     Raises PictureError for other values, for other URLs, and for a file that does not exist or
     cannot be decoded.
     """
-    # the source of the pixels, and a label of the picture for errors
     source = _source_of_picture(picture_path(picture, folder))
-    label = "the picture of this row"
-    name = ""
-    if isinstance(source, str):
-        name = source[:200]
-        label = repr(name)
-    elif isinstance(picture, str) and isinstance(source, io.BytesIO):
-        label = f"the base64 {picture[:40]!r}"
+    name = source[:200] if isinstance(source, str) else ""  # of the file, for errors
     if "://" in name:
         raise PictureError(
             f"the picture {name!r} is a URL, and nothing is downloaded: give a file or a PIL image"
@@ -84,6 +77,11 @@ def opened_picture(
             "rows from its own"
         ) from None
     except PictureError as error:
+        label = "the picture of this row"
+        if name:
+            label = repr(name)
+        elif isinstance(picture, str) and isinstance(source, io.BytesIO):
+            label = f"the base64 {picture[:40]!r}"
         raise PictureError(f"{label} cannot be read as a picture ({error})") from None
 
 
@@ -348,18 +346,8 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
     box outside the image.
     """
     width, height = upright_image(image).size
+    _check_box(box, width, height)
     x0, y0, x1, y1 = box
-    # some datasets have boxes as shares of the width and the height, which are refused
-    if 0 <= x0 < x1 <= 1 < width and 0 <= y0 < y1 <= 1 < height:
-        raise PictureError(
-            f"the bbox {tuple(box)} would be of one pixel: it counts pixels, so multiply shares by "
-            f"the picture's {width} x {height}"
-        )
-    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
-        raise PictureError(
-            f"the bbox {tuple(box)} must be x0 < x1 and y0 < y1 within the picture of {width} x "
-            f"{height} pixels"
-        )
     # Draw after scaling, because scaling would make the box's line thinner. Draw on a copy, because
     # `shown_picture` may return the row's own picture.
     marked = shown_picture(image).copy()
@@ -374,3 +362,22 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
     drawing = ImageDraw.Draw(marked)
     drawing.rectangle((left, top, right, bottom), outline=RED_RGB, width=line_width)
     return marked
+
+
+def _check_box(box: tuple[float, float, float, float], width: int, height: int) -> None:
+    """Raises PictureError for a box outside a picture of this width and height.
+
+    Some datasets have boxes as shares of the width and the height, such as (0.1, 0.2, 0.5, 0.6).
+    These are refused too.
+    """
+    x0, y0, x1, y1 = box
+    if 0 <= x0 < x1 <= 1 < width and 0 <= y0 < y1 <= 1 < height:
+        raise PictureError(
+            f"the bbox {tuple(box)} would be of one pixel: it counts pixels, so multiply shares by "
+            f"the picture's {width} x {height}"
+        )
+    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
+        raise PictureError(
+            f"the bbox {tuple(box)} must be x0 < x1 and y0 < y1 within the picture of {width} x "
+            f"{height} pixels"
+        )

@@ -291,7 +291,6 @@ def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     Raises ValueError for a file without objects, for a single object that holds a whole table by
     columns, and for the file results.json of `spanreward compare`.
     """
-    # JSON Lines, if the first line is an object: read line by line
     lines = _json_lines(file)
     first_lines = list(islice(lines, 2))
     if not first_lines:
@@ -300,9 +299,18 @@ def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     _, _, first_row = first_lines[0]
     if len(first_lines) == 1:
         _check_rows(first_row, source)
-    if isinstance(first_row, dict):
+    if isinstance(first_row, dict):  # JSON Lines, read line by line
         return chain(first_lines, lines)
-    # a list, or objects over several lines: read the whole file
+    return _rows_of_whole_json(file, source, first_row)
+
+
+def _rows_of_whole_json(file: BinaryIO, source: str, fault: str) -> Iterator[TableRow]:
+    """Returns the rows of a JSON file whose first line is no object: of a list, of objects over
+    several lines, or of JSON Lines with a damaged first line.
+
+    The file is read as a whole. fault: a sentence about the first line. Raises ValueError for a
+    file without rows.
+    """
     file.seek(0)
     content = file.read()
     entries = _entries_of_json(content)
@@ -316,10 +324,10 @@ def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BYTE_ORDER_MARK))
     if not printed and _holds_objects(file):
         return _json_lines(file)
-    fault = str(first_row).rstrip(".")
+    reason = fault.rstrip(".")
     tables = ", ".join(FILE_ENDINGS[3:])
     raise ValueError(
-        f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
+        f"{source} {reason}; rows are JSON objects, one a line or in a list, or a table whose name "
         f"ends with {tables}."
     )
 
@@ -397,7 +405,8 @@ def _object_or_fault(value: Any, where: str) -> dict[str, Any] | str:
 
 
 def _entries_of_json(content: bytes) -> list[Any] | None:
-    """Returns the entries of a file that is a list, or the objects of a file of several objects.
+    """Returns the entries of a file that is a list, or the objects of a file of several objects:
+    b'[{"id": 1}]' gives [{"id": 1}].
 
     Returns None for a file of another form, and for a list without any object.
     """
@@ -419,7 +428,8 @@ def _entries_of_json(content: bytes) -> list[Any] | None:
 
 
 def _values_in_text(text: str) -> list[Any]:
-    """Returns the JSON values of a text with one value after another.
+    """Returns the JSON values of a text with one value after another: '{"id": 1}\\n{"id": 2}' gives
+    [{"id": 1}, {"id": 2}].
 
     Raises ValueError for a fault, and RecursionError for deep nesting.
     """
