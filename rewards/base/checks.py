@@ -31,14 +31,7 @@ def unknown_name_message(
     such a name the message is "... it belongs under trainer."
     """
     names = sorted(valid)
-    places = dict(elsewhere or {})
-    # Find the place of each name that is valid elsewhere only. If a name has several places, the
-    # first place counts, so the places are written in reverse order.
-    homes: dict[str, str] = {}
-    for place, keys in reversed(places.items()):
-        for key in keys:
-            if key not in names:
-                homes[key] = place
+    homes = _places_of_names(names, elsewhere or {})
     similar = most_similar_name(name, names)
     close_here = difflib.get_close_matches(name, names, 1, MIN_SPELLING_RATIO)
     close_elsewhere = difflib.get_close_matches(name, homes, 1, MIN_SPELLING_RATIO)
@@ -53,12 +46,35 @@ def unknown_name_message(
     elif similar:
         hint = f"did you mean {similar[0]!r}?"
     else:
-        listed = ", ".join(names[:MAX_LISTED_NAMES])
-        rest = ""
-        if len(names) > MAX_LISTED_NAMES:
-            rest = f" and {len(names) - MAX_LISTED_NAMES} more"
-        hint = f"valid are {listed}{rest}."
+        hint = f"valid are {_listed_names(names)}."
     return f"unknown {kind} {label or name!r}: {hint}"
+
+
+def _places_of_names(
+    names: Collection[str], elsewhere: Mapping[str, Collection[str]]
+) -> dict[str, str]:
+    """Returns the place of each name that is valid elsewhere only: {"under trainer": ["span_coef"]}
+    gives {"span_coef": "under trainer"}. A name that is valid in several places has the first
+    place.
+
+    names: the names that are valid here. elsewhere: the valid names of each other place.
+    """
+    places: dict[str, str] = {}
+    for place, keys in elsewhere.items():
+        for key in keys:
+            if key not in names:
+                places.setdefault(key, place)
+    return places
+
+
+def _listed_names(names: Sequence[str]) -> str:
+    """Returns the names with commas, at most MAX_LISTED_NAMES of them: "a, b, c" or "a, b, c and 7
+    more".
+    """
+    listed = ", ".join(names[:MAX_LISTED_NAMES])
+    if len(names) > MAX_LISTED_NAMES:
+        listed += f" and {len(names) - MAX_LISTED_NAMES} more"
+    return listed
 
 
 def most_similar_name(name: str, names: Iterable[str]) -> list[str]:
