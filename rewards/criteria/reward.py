@@ -176,20 +176,25 @@ class CriteriaReward(JudgedReward):
                 note = f"criterion {number}: {answer.message}"
                 return Verdict(None, answer.status, note=note), 0
             ratings.append(answer)
-        # parts are ratings from 1 to 5, scores are from 0 to 1
-        steps = len(RATING_SCALE) - 1
-        parts: dict[str, float] = {}
-        scores = []
-        for number, rating in enumerate(ratings, start=1):
-            parts[f"criterion_{number}"] = rating.mean
-            score = (rating.mean - 1) / steps
-            scores.append(min(max(score, 0.0), 1.0))  # by rounding, a mean can be above 5
-        met = [rating for rating in ratings if rating.mean > MIDDLE_RATING]
-        parts["met"] = len(met) / len(ratings)
-        mean_score = sum(scores) / len(scores)
         # only characters that were read for every criterion count as read
         cut = max(rating.cut for rating in ratings)
-        return Verdict(mean_score, parts=parts), cut
+        return _verdict_of_ratings(ratings), cut
+
+
+def _verdict_of_ratings(ratings: Sequence[Rating]) -> Verdict:
+    """Returns the verdict for one rating per criterion: the ratings 5 and 2 of 5 give the score
+    0.625 with the parts `criterion_1` = 5, `criterion_2` = 2 and `met` = 0.5.
+    """
+    steps = len(RATING_SCALE) - 1  # a rating is from 1 to 5, a score is from 0 to 1
+    parts: dict[str, float] = {}
+    scores = []
+    for number, rating in enumerate(ratings, start=1):
+        parts[f"criterion_{number}"] = rating.mean
+        score = (rating.mean - 1) / steps
+        scores.append(min(max(score, 0.0), 1.0))  # by rounding, a mean can be above 5
+    met = [rating for rating in ratings if rating.mean > MIDDLE_RATING]
+    parts["met"] = len(met) / len(ratings)
+    return Verdict(sum(scores) / len(scores), parts=parts)
 
 
 def _votes_module() -> Any:

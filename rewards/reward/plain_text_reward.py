@@ -93,15 +93,15 @@ class PlainTextReward(Reward):
         for verdict, sample, reading, plain in zip(
             verdicts_on_plain, samples, readings, plain_samples, strict=True
         ):
-            text = sample.completion
             written = as_written(verdict, sample, reading)
             note_on_cuts = _note_on_cuts(sample, plain, columns)
             if note_on_cuts:
                 notes = [note for note in (written.note, note_on_cuts) if note]
                 written = replace(written, note="; ".join(notes))
-            padding = find_padding(text, reading.unread)
+            padding = find_padding(sample.completion, reading.unread)
             if padding.pieces:
-                written = penalise_filler(written, len(text), padding, self.lowest)
+                length = len(sample.completion)
+                written = penalise_filler(written, length, padding, self.lowest)
             verdicts.append(written)
         return verdicts
 
@@ -143,7 +143,8 @@ def _verdict_on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Ve
 def unread_outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
     """Returns the characters [start, end) of the text as unread, without white space at their ends.
 
-    Returns [] if all these characters are white space. kind: the kind of unread text, such as
+    In " ab cd" the characters [0, 4) give the unread part (1, 3). Returns [] if all these
+    characters are white space. kind: the kind of unread text, such as
     OUTSIDE.
     """
     within = text[start:end].strip()
@@ -156,7 +157,7 @@ def unread_outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
 
 def plain_sample(sample: Sample) -> Sample:
     """Returns the sample with plain texts: completion, references, context and anchor without
-    markup.
+    markup. "A **red** kite." becomes "A red kite."
 
     All texts except the completion are cut at the length limit for completions
     (rewards/text/length.py).
@@ -204,7 +205,7 @@ def _beginning(text: str) -> str:
 
 def _note_on_cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
     """Returns a note on text that is not read in the reference, question, context and anchor, or
-    "".
+    "": "only the first 10,000 of 12,000 characters of the context are read".
 
     Args:
         sample: the sample as it was written.
@@ -248,8 +249,9 @@ def _named_references(sample: Sample, plain: Sample) -> Iterator[tuple[str, str,
 def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
     """Converts a verdict on plain texts into a verdict on the texts as they were written.
 
-    Spans and missed spans move to their places in the written texts. The characters of the
-    completion that were removed as markup become `unread`.
+    Spans and missed spans move to their places in the written texts: the span (2, 5) of "A red
+    kite." becomes (4, 7) in "A **red** kite.". The characters of the completion that were removed
+    as markup become `unread`, here (2, 4) and (7, 9).
 
     Args:
         verdict: the verdict on the plain sample.
@@ -269,17 +271,18 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
 
 
 def _spans_as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> tuple[Span, ...]:
-    """Moves spans on a plain text to the text as it was written.
+    """Returns spans on a plain text as spans on the text as it was written: (2, 5) in "A red kite."
+    becomes (4, 7) in "A **red** kite.".
 
     reading: the plain text, with the origin of each character. text: the written text.
     """
     if reading.plain is text:  # a text without markup, so no span moves
         return spans
-    moved = []
+    spans_on_written = []
     for span in spans:
         start, end = reading.written(span.start, span.end)
         note = span.note
         if span.kind == "unread":
             note += COUNTED_IN_PLAIN_TEXT
-        moved.append(replace(span, start=start, end=end, note=note))
-    return tuple(moved)
+        spans_on_written.append(replace(span, start=start, end=end, note=note))
+    return tuple(spans_on_written)

@@ -221,13 +221,20 @@ class RowReward(PlainTextReward):
                 for _ in sentences:
                     detail, _ = next(raw_of_details)
                     verdicts.append(detail)
-            failed = [verdict for verdict in verdicts if verdict.score is None]
-            if failed:
-                verdict = failed[0]
-            else:
-                verdict = replace(whole, spans=self.spans_of(verdicts, sentences))
+            verdict = self._combined(verdicts, sentences)
             with_spans.append((replace(verdict, parsed_by=parser), cut))
         return with_spans
+
+    def _combined(self, verdicts: Sequence[Verdict], sentences: Sequence[SentencePlace]) -> Verdict:
+        """Returns the verdict on a text with a span per sentence, or the first failed verdict.
+
+        verdicts: first the verdict on the text, then one for each sentence. sentences: the places
+        of the sentences in the text.
+        """
+        for verdict in verdicts:
+            if verdict.score is None:
+                return verdict
+        return replace(verdicts[0], spans=self.spans_of(verdicts, sentences))
 
     def _details_of(
         self, row: JudgedRow, text: str, sentences: Sequence[SentencePlace]
@@ -253,7 +260,8 @@ class RowReward(PlainTextReward):
     def spans_of(
         self, verdicts: Sequence[Verdict], places: Sequence[SentencePlace]
     ) -> tuple[Span, ...]:
-        """Returns a span per sentence.
+        """Returns a span per sentence: with the score 0.8 for the text and 0.5 for the text without
+        the first sentence, the first span has the credit 0.3 and the score 0.65.
 
         The span's credit is the score minus the score without the sentence. The span's score is (1
         + credit) / 2, so a sentence with a positive credit has more than 0.5. The only sentence of
@@ -282,7 +290,8 @@ class RowReward(PlainTextReward):
 
 def join_sentences(places: Sequence[SentencePlace]) -> list[SentencePlace]:
     """Returns at most MOST_SENTENCES places. If there are more sentences, neighbours are joined to
-    parts of about equal numbers of sentences.
+    parts of about equal numbers of sentences: with a limit of 2, the sentences (0, 5), (6, 9) and
+    (10, 12) become (0, 5) and (6, 12).
 
     This limit bounds the number of questions. places: the sentences in order.
     """
@@ -303,7 +312,8 @@ def join_sentences(places: Sequence[SentencePlace]) -> list[SentencePlace]:
 
 
 def without_sentence(text: str, places: Sequence[SentencePlace], number: int) -> str:
-    """Returns the text without one sentence and the white space after this sentence.
+    """Returns the text without one sentence and the white space after this sentence: "It is red. It
+    flies." without the sentence (0, 10) is "It flies."
 
     Args:
         places: the places of all sentences.

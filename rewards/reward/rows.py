@@ -88,7 +88,8 @@ def penalise_row(
     cut: int = 0,
     lowest: Mapping[str, float] | None = None,
 ) -> Verdict:
-    """Returns the verdict on the whole completion, given the verdict on its judged part.
+    """Returns the verdict on the whole completion, given the verdict on its judged part: the score
+    0.8 becomes 0.4 if the judge read half of the characters.
 
     The score is multiplied by the share of the completion's characters that the judge read. In
     default mode the score is also multiplied by the share of the judged part without filler. Parts

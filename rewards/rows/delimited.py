@@ -191,7 +191,11 @@ def _copying_lines(lines: Iterable[str], lines_of_row: list[str]) -> Iterator[st
 
 
 def _quotation_fault(lines: Iterable[str], separator: str) -> str:
-    """Returns the fault of the table's quotation marks, in words, or "" without a fault."""
+    """Returns the fault of the table's quotation marks, in words, or "" without a fault: "a cell in
+    quotation marks holds cells of its own row or others (lines 2 to 4)".
+
+    A fault would turn rows into one cell, so such a table is refused or read without marks.
+    """
     lines_of_row: list[str] = []  # the lines that the reader has read for the current row
     copied = _copying_lines(lines, lines_of_row)
     reader = csv.reader(copied, delimiter=separator, strict=True)
@@ -217,6 +221,9 @@ def _quotation_fault(lines: Iterable[str], separator: str) -> str:
 def _hides_cells(cells: list[str], lines: list[str], separator: str, count: int) -> bool:
     """Returns whether quotation marks have hidden rows or cells within a cell of this row.
 
+    In a table of three columns, the two lines `1,"a,b` and `2,c",d` are read as one row. Its cell
+    "a,b\\n2,c" hides the line break and two commas.
+
     cells: the cells of the row. lines: the lines of the file that the row was read from. count: the
     number of the table's columns.
     """
@@ -231,7 +238,9 @@ def _hides_cells(cells: list[str], lines: list[str], separator: str, count: int)
 
 
 def _are_rows(lines: list[str], separator: str, count: int) -> bool:
-    """Returns whether each line, without its quotation marks, would be a row of `count` cells."""
+    """Returns whether each line, without its quotation marks, would be a row of `count` cells: the
+    lines "1,a" and "2,b" would be rows of two cells.
+    """
     pattern = re.escape(separator)
     if separator in ",;":
         # do not count the comma of a sentence (before a space) and of a number (before 3 digits)

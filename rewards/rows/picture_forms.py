@@ -25,7 +25,8 @@ WRITTEN_OBJECT = re.compile(r"\s*(?:[{<\[(]|b['\"]|\w+\()")
 
 
 def content_of_picture(picture: Any) -> bytes | None:
-    """Returns the bytes of a picture, or None for a file's name and for a PIL image.
+    """Returns the bytes of a picture, or None for a file's name and for a PIL image: the data URL
+    "data:image/png;base64,iVBORw==" gives b"\\x89PNG".
 
     Raises ValueError for a value in the form of bytes, such as a data URL, without valid bytes.
     """

@@ -106,7 +106,8 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
 
 
 def find_placeholders(text: str) -> list[Placeholder]:
-    """Returns the text's placeholders, in order.
+    """Returns the text's placeholders, in order: "Is <image 2> red?" has one placeholder with the
+    characters [3, 12) and the number 2.
 
     A placeholder may be several tokens: <|vision_start|><|image_pad|><|vision_end|> is one picture.
     The first and the last of these are its frame.
@@ -169,7 +170,8 @@ def _highest_as_written(
 
 
 def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool) -> Iterator[str]:
-    """Yields the pieces of the text, with words or nothing in place of each placeholder.
+    """Yields the pieces of the text, with words or nothing in place of each placeholder: "Is
+    <image> red?" gives "Is ", "the picture" and " red?".
 
     marks: the text's placeholders, at least one. has_numbers: whether the words contain the number
     of the picture.
@@ -198,7 +200,9 @@ def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool)
 
 
 def _blocks_of_adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placeholder]]:
-    """Yields blocks of placeholders with nothing but white space between them."""
+    """Yields blocks of placeholders with nothing but white space between them: "<image> <image> or
+    <image>?" has a block of two and a block of one.
+    """
     block: list[Placeholder] = []
     for placeholder in marks:
         if block and text[block[-1].end : placeholder.start].strip():
@@ -209,7 +213,8 @@ def _blocks_of_adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[lis
 
 
 def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bool:
-    """Returns whether the placeholders at the characters [start, end) are outside any sentence.
+    """Returns whether the placeholders at the characters [start, end) are outside any sentence: yes
+    in "<image> What is it?", no in "What does <image> show?".
 
     False if a sentence before the placeholders continues, or if a sentence begins with the
     placeholders. is_alone: whether the text has only one placeholder.

@@ -53,7 +53,8 @@ def _is_finite(number: Any) -> bool:
 
 
 def pictures_of_value(value: Any, column: str) -> tuple[Any, ...]:
-    """Returns the pictures of a column, which holds one picture or a list of pictures.
+    """Returns the pictures of a column, which holds one picture or a list of pictures: "a.png"
+    gives ("a.png",).
 
     The pictures are not opened here, so an entry may turn out to be no picture. An array of numbers
     is one entry. Raises ValueError for a list with numbers or missing entries.
@@ -76,7 +77,8 @@ def pictures_of_value(value: Any, column: str) -> tuple[Any, ...]:
 
 
 def plain_value(value: Any) -> Any:
-    """Returns a value of pandas or numpy as a value of JSON: arrays become lists, NaN becomes None.
+    """Returns a value of pandas or numpy as a value of JSON: arrays of texts or objects become
+    lists, and NaN becomes None.
 
     Arrays of numbers are returned unchanged.
     """
