@@ -181,6 +181,7 @@ def test_a_chat_only_server_gets_no_control_tokens(style: Any, server: Any, name
     ids = style.encoder.tokenizer(sent, add_special_tokens=False)["input_ids"]
     assert controls(style.encoder, ids) == []
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
+    assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
 
 
 def test_neutralised_leaves_prose_alone() -> None:

@@ -247,6 +247,8 @@ def test_good_rows_get_what_they_get_alone(
 
     alone = judged(good, 0)
     assert any(verdict.score is not None for verdict in alone), alone[0].note
+    statuses = {verdict.status for verdict in alone}
+    assert statuses <= {Status.OK, Status.EMPTY} or kind == "scripted", alone[0].note
     for number, row in enumerate(hostile_rows(name, kind), start=1):
         place = number % (len(good) + 1)
         verdicts = judged([*good[:place], row, *good[place:]], number)

@@ -146,6 +146,10 @@ def test_the_import_and_the_help_are_quick_and_a_remote_reward_needs_no_model() 
 
 TRAIN = """
 import sys
+try:
+    from spanreward import SpanGRPOTrainer
+except ImportError as error:
+    print(error)
 from spanreward.training.commands.main import main
 sys.argv[1:] = ["train", "recipes/quickstart/scenes-dapo.yaml"]
 main()
@@ -156,10 +160,12 @@ def test_a_trl_that_does_not_import(tmp_path: Path) -> None:
     for name, text in OLD_TRL.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    _, told = python(TRAIN, str(tmp_path))
-    assert told.startswith(f"spanreward train needs TRL {TRL_VERSIONS}")
+    (imported,), trained = python(TRAIN, str(tmp_path))
+    assert imported.startswith(f"SpanGRPOTrainer needs TRL {TRL_VERSIONS}")
+    assert trained.startswith(f"spanreward train needs TRL {TRL_VERSIONS}")
     for words in ("TRL 0.24.0", "mergekit", f"pip install 'trl{TRL_VERSIONS}'."):
-        assert words in told
+        assert words in imported
+        assert words in trained
 
 
 UNKNOWN = "import nothing_of_that_name"

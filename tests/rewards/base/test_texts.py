@@ -33,7 +33,8 @@ def test_a_list_is_read_however_it_is_written(said: list[str]) -> None:
 @given(st.text().filter(lambda text: text.strip() and not text.lstrip().startswith("[")))
 def test_any_other_text_is_a_list_of_one(text: str) -> None:
     assert texts_of_value(text, "reference") == answers_of_people(text, "answers") == (text,)
-    assert Sample("", "", references=text).references == (text,)
+    sample = Sample("", "", references=text, criteria=text)
+    assert sample.references == sample.criteria == (text,)
 
 
 BRACKETED = [
