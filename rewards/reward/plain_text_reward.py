@@ -88,18 +88,14 @@ class PlainTextReward(Reward):
             readings.append(reading)
             plain_samples.append(_plain_sample_of(sample, reading, reads_answer))
         verdicts_on_plain = self.assess_plain(plain_samples)
-        # map the spans back to the texts as they were written, and penalise padding in the markup
         verdicts = []
         for verdict, sample, reading, plain in zip(
             verdicts_on_plain, samples, readings, plain_samples, strict=True
         ):
             written = as_written(verdict, sample, reading)
-            note_on_cuts = _note_on_cuts(sample, plain, columns)
-            if note_on_cuts:
-                notes = [note for note in (written.note, note_on_cuts) if note]
-                written = replace(written, note="; ".join(notes))
+            written = _with_note(written, _note_on_cuts(sample, plain, columns))
             padding = find_padding(sample.completion, reading.unread)
-            if padding.pieces:
+            if padding.pieces:  # useless markup, such as <br> 60 times
                 length = len(sample.completion)
                 written = penalise_filler(written, length, padding, self.lowest)
             verdicts.append(written)
@@ -116,6 +112,15 @@ class PlainTextReward(Reward):
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. The samples' texts have no markup."""
         raise NotImplementedError(f"{type(self).__name__} must define assess_plain(samples)")
+
+
+def _with_note(verdict: Verdict, note: str) -> Verdict:
+    """Returns the verdict with a further note after its own: "a" and "b" become "a; b". An empty
+    note changes nothing.
+    """
+    if not note:
+        return verdict
+    return replace(verdict, note=f"{verdict.note}; {note}" if verdict.note else note)
 
 
 def _verdict_on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:

@@ -117,22 +117,27 @@ def find_placeholders(text: str) -> list[Placeholder]:
         token = match.group()
         is_frame = IS_FRAME.match(token) is not None
         opens = is_frame and START_WORD.search(token) is not None
-        # join further tokens of the same placeholder: <|image_pad|> after <|vision_start|>
-        last = matches[-1] if matches else None
-        if last is not None and not opens and (last.waits or is_frame):
-            between = text[last.end : match.start()]
-            if not between.strip(" "):
-                last.end = match.end()
-                last.waits = False
-                continue
-        # a new placeholder, with its written number (digits in a file's name between tags are none)
-        number = None
-        if not match["tag"]:
-            digits = LAST_NUMBER.search(token)
-            if digits is not None:
-                number = int(digits[1])
-        matches.append(Placeholder(match.start(), match.end(), number, opens))
+        is_next_token = bool(matches) and not text[matches[-1].end : match.start()].strip(" ")
+        if is_next_token and not opens and (is_frame or matches[-1].waits):
+            # a further token of the same placeholder: <|image_pad|> after <|vision_start|>
+            matches[-1].end = match.end()
+            matches[-1].waits = False
+        else:
+            number = _written_number(match)
+            matches.append(Placeholder(match.start(), match.end(), number, opens))
     return matches
+
+
+def _written_number(match: re.Match[str]) -> int | None:
+    """Returns the number of a picture in its placeholder: 2 for "<image 2>", None for "<image>".
+
+    match: a match of PLACEHOLDER. Digits in a file's name, as in "<img>dog 2.png</img>", are no
+    number of a picture.
+    """
+    if match["tag"]:
+        return None
+    digits = LAST_NUMBER.search(match.group())
+    return None if digits is None else int(digits[1])
 
 
 def give_numbers(marks: Sequence[Placeholder]) -> int:
