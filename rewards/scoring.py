@@ -533,7 +533,8 @@ def _judged_chunk(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumber
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
     """Yields each row's verdict, in the order of the rows. All rows that can be read are judged in
-    one batch, and each other row gets the status not_applicable.
+    one batch, and each other row gets the status not_applicable with its fault as the note, such as
+    "line 2 is not JSON".
     """
     samples = list(_readable_samples(rows))
     verdicts = iter(reward.judge_samples(samples))

@@ -56,7 +56,8 @@ class AnswerCache:
     def complete(
         self, questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[T | Failure]]
     ) -> list[T | Failure]:
-        """Returns an answer per question, in order.
+        """Returns an answer per question, in order. Of three questions of which the first is known,
+        `ask` gets the last two.
 
         ask: gets the questions without a known answer, and returns their answers in order.
         """

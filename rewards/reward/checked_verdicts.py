@@ -29,7 +29,10 @@ def check_verdicts(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
 
 
 def _check_spans(verdict: Verdict, sample: Sample) -> Verdict:
-    """Returns the verdict, or a verdict of status ERROR if a span ends past the end of its text."""
+    """Returns the verdict, or a verdict of status ERROR if a span ends past the end of its text:
+    the span (0, 6) of the completion "a dog". Such a span would fail only later, in a page or in a
+    trainer.
+    """
     reference = reference_of_verdict(verdict, sample)
     for spans, text in ((verdict.spans, sample.completion), (verdict.missed, reference)):
         ends = [span.end for span in spans]

@@ -172,7 +172,8 @@ class JudgedReward(RowReward):
         return self.judge
 
     def verdict_on(self, row: JudgedRow, answers: Sequence[Any]) -> RawVerdict:
-        """Returns the verdict on a row before penalties, with the number of unread characters.
+        """Returns the verdict on a row before penalties, with the number of unread characters: the
+        rating 4 of 5 gives (Verdict(0.75), 0) if the judge read the whole text.
 
         Args:
             row: the row in question.
@@ -223,7 +224,7 @@ class JudgedReward(RowReward):
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[RawVerdict]:
         """Returns a verdict before penalties for each row, in order, with the number of unread
-        characters.
+        characters: [(Verdict(0.75), 0), (Verdict(0.5), 120)].
 
         A judge gets the questions of all rows in one call, and answers equal questions once.
         """
@@ -351,7 +352,10 @@ def _needed_columns(prompt: str) -> tuple[str, ...]:
 
 
 def _values_of(sample: Sample) -> dict[str, str]:
-    """Returns the text of each placeholder but {completion}."""
+    """Returns the text of each placeholder but {completion}, with "" for a missing value.
+
+    Two references give {"reference": "A dog.\\nA puppy.", ...}.
+    """
     return {
         "prompt": sample.prompt,
         "reference": "\n".join(sample.references),

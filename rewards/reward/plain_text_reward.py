@@ -73,7 +73,10 @@ class PlainTextReward(Reward):
         return verdicts
 
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. Each completion is judged as a whole."""
+        """Returns one Verdict per sample, in order. Each completion is judged as a whole.
+
+        `assess_plain` gets "A red kite." for "A **red** kite.", and its spans are mapped back.
+        """
         if self.mode == "published":
             return self.assess_plain(samples)
         columns = {*self.columns, *self.one_of}

@@ -227,6 +227,7 @@ class RowReward(PlainTextReward):
 
     def _combined(self, verdicts: Sequence[Verdict], sentences: Sequence[SentencePlace]) -> Verdict:
         """Returns the verdict on a text with a span per sentence, or the first failed verdict.
+        A credit needs the scores of both texts.
 
         verdicts: first the verdict on the text, then one for each sentence. sentences: the places
         of the sentences in the text.

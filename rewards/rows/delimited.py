@@ -80,7 +80,8 @@ def _has_quotation_mark(file: BinaryIO) -> bool:
 
 
 def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
-    """Yields the text of the file in pieces.
+    """Yields the text of the file in pieces of about PIECE_BYTES bytes. A character whose bytes are
+    in two pieces is yielded with the second piece.
 
     Raises UnicodeDecodeError, with the byte offset of the fault. A byte order mark is skipped and
     is not counted.
@@ -116,7 +117,7 @@ def _cell_separator(first: str, ending: str) -> str:
 def _rows_as_quoted(
     lines: io.TextIOWrapper, ending: str, has_quotation_mark: bool
 ) -> Iterator[TableRow]:
-    """Yields the table's rows.
+    """Yields the table's rows: (1, "row 1", {"id": "1", "text": "A dog."}).
 
     If the marks of a TSV file are not around its cells, the marks are read as plain characters.
 

@@ -52,7 +52,8 @@ def assistants_texts(completion: Any) -> Iterator[str]:
 
 
 def _assistants_messages(completion: Any) -> list[Any]:
-    """Returns the assistant's messages of a completion.
+    """Returns the assistant's messages of a completion, without those of tools: of [{"role":
+    "tool", "content": "7"}, {"role": "assistant", "content": "A dog."}] the second message.
 
     A single message counts as the assistant's, even if the message names another speaker.
     """

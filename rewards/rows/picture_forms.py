@@ -89,7 +89,9 @@ def decoded_base64(text: str, written: str) -> bytes:
 
 
 def name_of(picture: Any) -> str | None:
-    """Returns the path or the URL of a picture, or None for a picture without path and URL."""
+    """Returns the path or the URL of a picture, or None for a picture without path and URL:
+    {"path": "a.png", "bytes": None} gives "a.png".
+    """
     if isinstance(picture, Mapping):
         if picture.get("bytes"):
             return None

@@ -101,7 +101,8 @@ def picture_path(picture: Any, folder: Path) -> Any:
 
 
 def _source_of_picture(picture: Any) -> Image.Image | io.BytesIO | str:
-    """Returns the PIL image, the bytes, or the path or URL of a picture.
+    """Returns the PIL image, the bytes, or the path or URL of a picture: {"path": "a.png"} gives
+    "a.png", and a data URL gives the bytes in it.
 
     Raises PictureError for a value of another form.
     """

@@ -151,7 +151,11 @@ def row_id(row: Mapping[str, Any], number: int) -> str:
 def _with_our_names(
     row: dict[str, Any], columns: Mapping[str, str], where: str
 ) -> dict[str, Any] | str:
-    """Returns the row with our names of the columns added, or a sentence about a missing column."""
+    """Returns the row with our names of the columns added, or a sentence about a missing column.
+
+    With the columns {"reference": "caption"}, the row {"caption": "A dog."} becomes
+    {"caption": "A dog.", "reference": "A dog."}.
+    """
     ours = {}
     for name, key in columns.items():
         if key not in row:
@@ -373,7 +377,9 @@ def _check_rows(value: Any, source: str) -> None:
 
 
 def _are_lists_of_texts(columns: list[Any]) -> bool:
-    """Whether all columns are lists of texts, with at least one text in all."""
+    """Whether all columns are lists of texts, with at least one text in all: yes for [["A dog."],
+    ["A cat."]].
+    """
     count = 0
     for column in columns:
         if not isinstance(column, list):
