@@ -47,7 +47,7 @@ DECISIONS = {"AB": 1.0, "BA": 0.0, "AA": 0.5, "CC": 0.5, "DD": 0.5, "CD": 0.5, "
 
 @pytest.mark.parametrize(("letters", "score"), DECISIONS.items())
 def test_the_vote_of_mllm_bench(letters: str, score: float) -> None:
-    one, two = letters
+    one, two = letters[0], letters[1]
     judge = PairJudge(lambda probe: one if probe.first == GOOD else two)
     (verdict,) = CriteriaReward(judge, form="pairwise").assess([row(GOOD, anchor=POOR)])
     assert verdict.score == score
