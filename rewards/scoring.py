@@ -29,10 +29,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from spanreward.rewards.base.lazy_sequences import View
 from spanreward.rewards.base.marks import PlaceNumbers, UnsignedIntegers, as_numbers, mark_number
 from spanreward.rewards.base.unread import NotRead
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.base.views import View
 from spanreward.rewards.files.earlier import Earlier
 from spanreward.rewards.files.on_disk import Lines
 from spanreward.rewards.files.outputs import OUTPUT_REMEDY, check_apart, resumed_lines, write_texts

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.lazy_sequences import View
 from spanreward.rewards.base.texts import is_joined
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.base.views import View
 from spanreward.rewards.files.on_disk import OnDisk
 from spanreward.rewards.rows.messages import messages_in
 from spanreward.rewards.rows.pictures import picture_path

@@ -9,7 +9,7 @@ contradiction_cautions("dapo", "sft", entries, metrics)
 
 from collections.abc import Mapping, Sequence
 
-from spanreward.rewards.comparison.figures import (
+from spanreward.rewards.comparison.number_text import (
     NO_FIGURE,
     estimate_text,
     interval_text,
