@@ -151,16 +151,17 @@ def score_rows(
     _check_columns(reward, rows, source)
     check_seen(reward, _readable_samples(rows))
     reads_all_columns = type(reward) not in METRICS.values()  # a user's own metric may read any
+    # a number for each row's fingerprint (its mark), and a number for each row's id
     marks, ids = _marks_and_ids(rows, reads_all_columns)
     start = time.perf_counter()
     with resumed_lines(output, settings, LINE_KEYS, overwrite) as (file, lines):
-        # find each row's line in the output
         earlier = Earlier(lines, FAILED_STATUSES)
-        places_of_no_row = earlier.places_of_no_row(marks, ids)
-        if places_of_no_row:
-            raise _other_rows(
-                output, places_of_no_row, lines, f"the {len(rows)} rows taken of {source}"
-            )
+        # refuse an output with the scores of other rows
+        unmatched = earlier.places_of_no_row(marks, ids)
+        if unmatched:
+            rows_in_words = f"the {len(rows)} rows taken of {source}"
+            raise _error_of_other_rows(output, unmatched, lines, rows_in_words)
+        # find each row's line in the output
         opened = _OpenOutput(file, lines, marks, earlier.places_of(marks))
         have_ids = _drop_wrong_places(opened.places, rows, lines)
         if reward.by_batch and (opened.places < 0).any():
@@ -170,12 +171,14 @@ def score_rows(
         bad = _judge_waiting(reward, rows, opened, waiting, earlier.failed, progress)
         tally = _tally_in_order(output, rows, opened, have_ids)
     seconds = time.perf_counter() - start
-    again = int(earlier.knows(marks[waiting], ids[waiting]).sum())
+    # the judged rows of which the output has had a line, without a score or with another text
+    was_known = earlier.knows(marks[waiting], ids[waiting])
+    asked_again = int(was_known.sum())
     return Summary(
         rows=len(rows),
         kept=len(rows) - len(waiting),
-        asked_again=again,
-        new=len(waiting) - again,
+        asked_again=asked_again,
+        new=len(waiting) - asked_again,
         scored=tally.scored,
         statuses=dict(tally.statuses),
         bad_lines=bad,
@@ -235,12 +238,14 @@ def _tally_in_order(
     the output is not written again.
     """
     tally = _Tally()
-    counted = tally.over(_in_rows_order(rows, opened.lines, opened.places))
-    if have_ids and np.array_equal(opened.places, np.arange(len(opened.lines))):
-        for _ in counted:
-            pass  # the loop only runs the counting
+    # an iterator over the lines, which adds each line to the tally when the line is taken
+    counted_lines = tally.over(_in_rows_order(rows, opened.lines, opened.places))
+    is_in_order = np.array_equal(opened.places, np.arange(len(opened.lines)))
+    if have_ids and is_in_order:
+        for _ in counted_lines:
+            pass  # only the tally is needed
     else:
-        write_texts(output, map(_json_line, counted))
+        write_texts(output, map(_json_line, counted_lines))
     return tally
 
 
@@ -323,19 +328,19 @@ def _marks_and_ids(
     return as_numbers(marks), as_numbers(ids)
 
 
-def _other_rows(
+def _error_of_other_rows(
     output: Path,
-    places_of_no_row: Sequence[int],
+    unmatched: Sequence[int],
     lines: Sequence[OutputLine],
-    input_rows: str,
+    rows_in_words: str,
 ) -> ValueError:
     """Returns the error for an output that holds scores of rows which are not in the input.
 
-    places_of_no_row: the places of these scores' lines in `lines`. input_rows: the name of the
-    input for the message, such as "the 20 rows taken of rows.jsonl".
+    lines: all lines of the output. unmatched: the indices of the lines with such scores.
+    rows_in_words: the input in the message, such as "the 20 rows taken of rows.jsonl".
     """
-    first_id = lines[places_of_no_row[0]]["id"]
-    reason = f"{len(places_of_no_row)}, such as {first_id!r}, are not among {input_rows}"
+    first_id = lines[unmatched[0]]["id"]
+    reason = f"{len(unmatched)}, such as {first_id!r}, are not among {rows_in_words}"
     return ValueError(f"{output} holds the verdicts of other rows ({reason}): {OUTPUT_REMEDY}")
 
 
@@ -363,13 +368,15 @@ def _append_chunk(chunk: JudgedRows, opened: _OpenOutput) -> None:
     `opened`.
     """
     texts: list[str] = []
+    next_place = len(opened.lines)  # the index, in the output, of the line that is written next
     for number, row, verdict in chunk:
-        opened.places[number] = len(opened.lines) + len(texts)
-        line = _output_line(row, verdict, int(opened.marks[number]))
-        texts.append(_json_line(line))
+        fingerprint = int(opened.marks[number])
+        texts.append(_json_line(_output_line(row, verdict, fingerprint)))
+        opened.places[number] = next_place
+        next_place += 1
     opened.file.write("".join(texts))
     opened.file.flush()
-    opened.lines.grow()
+    opened.lines.grow()  # finds the new lines in the file
 
 
 def _output_line(row: InputRow, verdict: Verdict, mark: int) -> OutputLine:
@@ -508,19 +515,22 @@ def _chunks_asked_again(
     while begin < len(again):
         chunk = _judged_chunk(reward, rows, again[begin : begin + size])
         is_failed = all(verdict.status.failed for _, _, verdict in chunk)
+        is_judge_down = failed_alone >= DOWN_AFTER
+        if is_failed and len(chunk) > 1 and not is_judge_down:
+            # ask the first half of these rows, without the others
+            size = len(chunk) // 2
+            continue
+        yield chunk
+        begin += len(chunk)
+        # the size of the next chunk
         if not is_failed:
             failed_alone = 0
             size = min(2 * size, ROWS_AT_ONCE)
-        elif len(chunk) > 1 and failed_alone < DOWN_AFTER:
-            size = len(chunk) // 2
-            continue
-        else:
-            if len(chunk) == 1:
-                failed_alone += 1
-            # once the judge is down, large chunks let the rest fail in few calls
-            size = ROWS_AT_ONCE if failed_alone >= DOWN_AFTER else 1
-        begin += len(chunk)
-        yield chunk
+        elif len(chunk) == 1:
+            failed_alone += 1
+            size = 1
+        if failed_alone >= DOWN_AFTER:
+            size = ROWS_AT_ONCE  # the judge is down, so let the other rows fail in few calls
 
 
 def _judged_chunk(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> JudgedRows:

@@ -26,14 +26,16 @@ class NotAsked(RuntimeError):
 
 
 def time_for_more(start: float) -> float:
-    """Returns the time limit for `by_halves`, by the monotonic clock, right after a first try
-    raised.
+    """Returns the time until which `by_halves` may ask again, by the monotonic clock: after a first
+    try of 10 s, it may ask for 60 s + 4 * 10 s from now on.
 
-    start: the time at which the first try began, by the monotonic clock.
+    This function is called when the first try has raised. start: the time at which the first try
+    began, by the monotonic clock.
     """
     now = time.monotonic()
-    first_try = now - start
-    return now + AGAIN_SECONDS + TIMES_FIRST_TRY * first_try
+    seconds_of_first_try = now - start
+    seconds_from_now = AGAIN_SECONDS + TIMES_FIRST_TRY * seconds_of_first_try
+    return now + seconds_from_now
 
 
 def by_halves(

@@ -70,8 +70,11 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
         # only differences of strengths matter, so the average player's strength stays 0
         step = np.linalg.solve(hessian[:-1, :-1], gradient[:-1])
         size = np.abs(step).max(initial=0.0)
-        shortened = LONGEST_STRENGTH_STEP / max(size, LONGEST_STRENGTH_STEP)
-        strengths[:-1] += step * min(1.0, shortened)
+        # shorten a step that is too long, because far from the maximum it may lead away from it
+        factor = 1.0
+        if size > LONGEST_STRENGTH_STEP:
+            factor = LONGEST_STRENGTH_STEP / size
+        strengths[:-1] += step * factor
         if size < SMALLEST_STRENGTH_STEP:  # the search has converged
             return {name: float(expit(strengths[place])) for name, place in players.items()}
     raise RuntimeError(
@@ -80,15 +83,17 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
 
 
 def _win_counts(pairs: Sequence[Pair], players: Mapping[str, int]) -> Array:
-    """Returns how often player i won against player j, as won[i, j], with a draw as half a win.
+    """Returns how often player i won against player j, as won[i, j]. A draw counts as half a win of
+    each player.
 
-    The last player is the imaginary average player, with half a draw with each other player.
-    players: each player's index.
+    The last player is the imaginary average player. Each other player has half a draw with it
+    (PRIOR_GAMES), which is a quarter of a win of each. players: each player's index.
     """
     average = len(players)
     won = np.zeros((average + 1, average + 1))
-    won[average, :average] = PRIOR_GAMES / 2
-    won[:average, average] = PRIOR_GAMES / 2
+    wins_by_prior_draw = PRIOR_GAMES / 2
+    won[average, :average] = wins_by_prior_draw
+    won[:average, average] = wins_by_prior_draw
     # an outcome of 1 is a win of `one`, -1 a win of `other`, 0 half a win of each
     for pair in pairs:
         first = players[pair.one]

@@ -93,8 +93,10 @@ class CriteriaReward(JudgedReward):
         self.prompts = read_texts(prompts, CRITERIA_PROMPTS_FILE)
         # the texts about picture, context and request are those of the metric "pairwise"
         self.pair = load_pairwise_prompts()
-        texts = repr((self.prompts, self.pair))
-        self.wording = sha256(texts.encode()).hexdigest()[:16]
+        # a hash of all texts of the prompts, because verdicts of different prompts are never mixed
+        all_texts = repr((self.prompts, self.pair))
+        self.wording = sha256(all_texts.encode()).hexdigest()[:16]
+        # the dataset columns that a row needs, and the parts of a verdict that tables show
         if form == "pairwise":
             self.columns = ("criteria", "anchor")
             self.main_parts = ("won", "undecided")
@@ -224,21 +226,21 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def ask_criterion(
-    prompts: PromptPieces, pair: PromptPieces, evidence: Shown, text: str, criterion: str
+    prompts: PromptPieces, shared: PromptPieces, evidence: Shown, text: str, criterion: str
 ) -> Question:
     """Returns the question to rate from 1 to 5 how well a text fulfils one criterion.
 
     The prompt has three parts: the instructions and the evidence, the text, and the criterion with
     the request to rate. Only the text may be cut, if the prompt is too long for the judge.
 
-    prompts: the texts of prompts.yaml in this folder. pair: the texts of pairwise/prompts.yaml
-    about the picture, the context and the request. evidence: the parts of the row that the judge
-    sees beside the text.
+    prompts: the texts of prompts.yaml in this folder. shared: the texts of pairwise/prompts.yaml
+    about the picture, the context and the request, which both metrics use. evidence: the parts of
+    the row that the judge sees beside the text.
     """
     # Stars replace fixed lines of the prompt, the marks, within the text and the criterion.
     # Otherwise a text could end its own part of the prompt.
-    marks = marks_in(*pair.values(), *prompts.values())
-    all_texts = {**pair, **prompts}
+    marks = marks_in(*shared.values(), *prompts.values())
+    all_texts = {**shared, **prompts}
     before_text = beginning_of_prompt(prompts["instructions"], all_texts, evidence)
     request = fill_masked(prompts["criterion"], marks, criterion=criterion)
     after_text = f"\n\n{request}\n\n{prompts['rating']}"
@@ -247,9 +249,9 @@ def ask_criterion(
     return question_of(
         evidence,
         probe,
-        before_text,
-        prompts["text"],
-        after_text,
-        "text",
+        before=before_text,
+        template=prompts["text"],
+        after=after_text,
+        longest="text",  # the name of the only placeholder of this template, which may be cut
         text=mask_marks(text, marks),
     )

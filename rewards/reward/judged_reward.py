@@ -121,10 +121,13 @@ class JudgedReward(RowReward):
 
         columns: the dataset columns that a row must have, None for those of the placeholders.
         """
-        # everything except the judge that changes an answer
-        wording = repr((prompt, self.scale_entries, self.max_tokens))
-        self.wording = sha256(wording.encode()).hexdigest()[:16]
+        # Verdicts with different hashes are never mixed. So the hash covers the prompt and all
+        # options that can change an answer. (The judge's name is compared separately.)
+        prompt_and_options = repr((prompt, self.scale_entries, self.max_tokens))
+        self.wording = sha256(prompt_and_options.encode()).hexdigest()[:16]
+        # the fixed lines of the prompt, which a text in a placeholder must not repeat
         self.marks = marks_in(prompt, CONTEXT_PROMPT)
+        # the placeholders between quotation marks, which a text in the placeholder must not close
         self.quoted = quoted_placeholders(prompt)
         self.columns = _needed_columns(prompt) if columns is None else tuple(columns)
         self.main_parts = () if self.parse else ("rating",)
@@ -134,23 +137,28 @@ class JudgedReward(RowReward):
     # Methods that a subclass may override.
 
     def questions_on(self, row: JudgedRow, shown: Any) -> list[Question]:
-        """Returns the questions about a row.
+        """Returns the questions about a row: here a single question, the filled prompt. If the row
+        has a context in place of its pictures, the context comes first.
 
-        shown: the result of `show` for the row.
+        shown: the result of `show` for the row: pictures, context, and the texts of all
+        placeholders but {completion}.
         """
         assert self.prompt is not None
         _, sample, _ = row
         images, context, values = shown
-        texts = self._masked_texts({**values, "completion": judged_beginning(sample)})
-        before = ""
+        context_part = ""
         if context:
-            before = fill_masked(CONTEXT_PROMPT, self.marks, context=context)
-        content = before + fill_template(self.prompt, **texts)
-        start, end = filled_places(self.prompt, **texts)["completion"]
-        # only the completion loses its end if the prompt is too long for the judge
-        description = (len(before) + start, len(before) + end)
+            context_part = fill_masked(CONTEXT_PROMPT, self.marks, context=context)
+        # fill the prompt, with stars where a text repeats a line of the prompt
+        texts = self._masked_texts({**values, "completion": judged_beginning(sample)})
+        content = context_part + fill_template(self.prompt, **texts)
         message = {"role": "user", "content": content}
-        return [Question([message], images, description=description)]
+        # If the question is too long for the judge, only the completion loses its end. So the
+        # question has the completion's place in `content`.
+        start_in_prompt, end_in_prompt = filled_places(self.prompt, **texts)["completion"]
+        start = len(context_part) + start_in_prompt
+        end = len(context_part) + end_in_prompt
+        return [Question([message], images, description=(start, end))]
 
     def _masked_texts(self, texts: dict[str, str]) -> dict[str, str]:
         """Returns the texts for the placeholders, with stars in place of the prompt's own lines: if
@@ -252,8 +260,9 @@ class JudgedReward(RowReward):
     def _answers(self, questions: Sequence[Question], judges: Sequence[Judge]) -> list[JudgeAnswer]:
         """Returns an answer per question, in order.
 
-        Each judge is awake only for its own questions. Each of several judges is woken even without
-        questions, see `Reward.judges_to_wake`.
+        A single judge is kept awake by the caller (`Reward.judges_to_wake`). Several judges are
+        woken here, one after another in a fixed order, each only for its own questions. Each of
+        several judges is woken even if no question is for this judge.
 
         Args:
             questions: of all rows.
@@ -265,7 +274,8 @@ class JudgedReward(RowReward):
             for number, judge_of_question in enumerate(judges):
                 if judge_of_question is judge:
                     numbers.append(number)
-            if not numbers and judge in self.judges_to_wake:
+            is_awake = judge in self.judges_to_wake  # by the caller
+            if is_awake and not numbers:
                 continue
             with judge:
                 needed = [questions[number] for number in numbers]

@@ -104,18 +104,23 @@ class RemoteReward(Reward):
         Raises ConnectionError if the server does not answer.
         """
         if not self.decided_by:
-            try:
-                health = http.run_coroutine(self._health())
-            except TimeoutError as error:
-                raise self._unreachable("TimeoutError") from error
-            if isinstance(health, Busy):
-                raise self._unreachable(health.why)
-            if isinstance(health, Refused):
-                raise self._unreachable(health.words or f"it answers {health.status}")
-            # copy the server's columns and other attributes to this reward
-            for attribute, value in health:
-                setattr(self, attribute, value)
+            description = self._description()
+            # copy all fields of the description to this reward: `decided_by`, `columns` and so on
+            for field, value in description:
+                setattr(self, field, value)
         return self.decided_by
+
+    def _description(self) -> Description:
+        """Returns the server's description of its reward. Raises ConnectionError without one."""
+        try:
+            health = http.run_coroutine(self._health())
+        except TimeoutError as error:
+            raise self._unreachable("TimeoutError") from error
+        if isinstance(health, Busy):
+            raise self._unreachable(health.why)
+        if isinstance(health, Refused):
+            raise self._unreachable(health.words or f"it answers {health.status}")
+        return health
 
     def _unreachable(self, why: str) -> ConnectionError:
         """Returns the error for a url without a reward. why: the reason, for the message."""
@@ -265,8 +270,12 @@ def read_description(status: int, content: bytes) -> Description | Refused | Bus
     try:
         return Description.model_validate_json(content)
     except ValueError as error:
-        # an error of the server or of a proxy, or a server of another kind
-        return error_in_answer(status, content) or Refused(status, http.safe_line(str(error)))
+        # the response holds the error of the server or of a proxy
+        described_error = error_in_answer(status, content)
+        if described_error is not None:
+            return described_error
+        # the server is of another kind
+        return Refused(status, http.safe_line(str(error)))
 
 
 def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy:
@@ -279,4 +288,10 @@ def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy
         data = from_json(content, allow_inf_nan=False)
         return Answer.model_validate(data).verdicts
     except ValueError as error:
-        return error_in_answer(status, content) or Busy(http.safe_line(str(error)), patient=False)
+        # the response holds the server's error, or nothing that can be read
+        described_error = error_in_answer(status, content)
+        if described_error is not None:
+            return described_error
+        # A further try may get a readable response (`Busy`). The tries are limited (not `patient`),
+        # because the rows themselves may be the cause.
+        return Busy(http.safe_line(str(error)), patient=False)

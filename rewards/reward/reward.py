@@ -29,6 +29,9 @@ from spanreward.rewards.reward.failures import first_failure, many_failed, nothi
 from spanreward.rewards.rows.sample import COLUMNS_READ, read_sample
 
 log = logging.getLogger(__name__)
+# words of a completion with a lower score are wrong; words of a reference with a lower score are
+# left out of the completion
+WRONG_BELOW = LEFT_OUT
 MOST_QUOTATIONS = 20  # the most quotations of wrong words, and of missed words, in a feedback
 
 LogMetric = Callable[[str, float], None]
@@ -144,8 +147,9 @@ class Reward:
             present: the columns of the data, [] if TRL may have dropped columns.
         """
         advice = "rename the column that holds it"
-        # only these columns can be renamed
-        if any(repr(column) in missing for column in COLUMNS_READ):
+        # a recipe and a command line can name the dataset's column only for COLUMNS_READ
+        can_be_named = any(repr(column) in missing for column in COLUMNS_READ)
+        if can_be_named:
             advice += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
         if not present:
             advice += ", and leave remove_unused_columns=False"
@@ -349,8 +353,8 @@ class Reward:
             return [_verdict_of_error(error) for _ in samples]
 
     def _judged_or_retried(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one verdict per sample. If `assess` raises, asks again about parts of the
-        samples.
+        """Returns one verdict per sample. If `assess` raises for several samples, parts of the
+        samples are judged again.
 
         Raises TypeError if `assess` returns anything but one verdict per sample, which is no row's
         fault.
@@ -365,7 +369,8 @@ class Reward:
         else:
             # outside of the `try`, because a list of the wrong length is no row's fault
             return check_verdicts(verdicts, samples)
-        # find the sample that raises, and judge the others without it
+        # If `assess` raised for several samples: find the sample that raises, and judge the others
+        # without it. This is outside of the `except`, so that the error's memory is free by then.
         until = time_for_more(start)
         if self.by_batch:
             return self._without_raising(samples, until)
@@ -479,11 +484,12 @@ def checked_samples(samples: Any) -> Sequence[Sample]:
 
     Raises TypeError otherwise, with an example of the right call.
     """
-    wrong = [samples]
+    # what is no list of Samples: the argument itself, or some of its entries
+    wrong_values = [samples]
     if isinstance(samples, (list, tuple)):
-        wrong = [sample for sample in samples if not isinstance(sample, Sample)]
-    if wrong:
-        kind = type(wrong[0]).__name__
+        wrong_values = [sample for sample in samples if not isinstance(sample, Sample)]
+    if wrong_values:
+        kind = type(wrong_values[0]).__name__
         raise TypeError(
             f"assess takes a list of Samples, got {kind}: write assess([Sample(prompt, completion, "
             "...)]), or spanreward.score(reward, rows) for rows of a file."
@@ -567,8 +573,11 @@ def _quoted_wrong_words(text: str, verdict: Verdict) -> list[str]:
     """Returns the wrong words of a completion in quotation marks, each with its reason if there is
     one: `['"red" (the reference says blue)']`. At most MOST_QUOTATIONS, in the order of the text.
     """
-    # skip words without a question: "red" in "a red hat" is wrong only because there is no hat
-    wrong = [span for span in verdict.spans if span.asked and span.score < LEFT_OUT]
+    wrong = []
+    for span in verdict.spans:
+        # skip words without a question: "red" in "a red hat" is wrong only because there is no hat
+        if span.asked and span.score < WRONG_BELOW:
+            wrong.append(span)
     wrong.sort(key=lambda span: span.start)
     quotations = []
     for span in wrong[:MOST_QUOTATIONS]:

@@ -68,9 +68,11 @@ def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Imag
     if len(pictures) > MOST_PICTURES:
         raise NotApplicable(f"this row has {len(pictures)} pictures, and may have {MOST_PICTURES}")
     images: list[Image.Image] = []
-    for picture in pictures:
-        if box is not None and not images:  # the box is in pixels of the unscaled picture
-            images.append(with_box(opened_picture(picture), box))
+    for number, picture in enumerate(pictures):
+        if box is not None and number == 0:
+            # the box is in pixels of the unscaled picture, which `with_box` scales then
+            unscaled = opened_picture(picture)
+            images.append(with_box(unscaled, box))
         else:
             images.append(opened_picture(picture, pixels=MAX_PIXELS))
     return tuple(images)

@@ -87,7 +87,8 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
     all_placeholders: list[Placeholder] = []
     for of_text in placeholder_lists:
         all_placeholders.extend(of_text)
-    needed_pictures = give_numbers(all_placeholders)
+    highest_number = give_numbers(all_placeholders)  # also sets each placeholder's number
+    needed_pictures = highest_number
     if needed_pictures > pictures > 0:
         counted = "1 picture" if pictures == 1 else f"{pictures} pictures"
         last = _highest_as_written(texts, placeholder_lists)
@@ -110,22 +111,24 @@ def find_placeholders(text: str) -> list[Placeholder]:
     characters [3, 12) and the number 2.
 
     A placeholder may be several tokens: <|vision_start|><|image_pad|><|vision_end|> is one picture.
-    The first and the last of these are its frame.
+    Each of these tokens is a part of a placeholder, and the first token opens the placeholder.
     """
-    matches: list[Placeholder] = []
+    placeholders: list[Placeholder] = []
     for match in PLACEHOLDER.finditer(text):
         token = match.group()
-        is_frame = IS_FRAME.match(token) is not None
-        opens = is_frame and START_WORD.search(token) is not None
-        is_next_token = bool(matches) and not text[matches[-1].end : match.start()].strip(" ")
-        if is_next_token and not opens and (is_frame or matches[-1].waits):
-            # a further token of the same placeholder: <|image_pad|> after <|vision_start|>
-            matches[-1].end = match.end()
-            matches[-1].waits = False
-        else:
-            number = _written_number(match)
-            matches.append(Placeholder(match.start(), match.end(), number, opens))
-    return matches
+        is_part = IS_FRAME.match(token) is not None
+        opens = is_part and START_WORD.search(token) is not None
+        if placeholders and not opens:
+            previous = placeholders[-1]
+            is_adjacent = not text[previous.end : match.start()].strip(" ")
+            # <|vision_end|> is a part, and <image> belongs to an opening token before it
+            if is_adjacent and (is_part or previous.waits):
+                previous.end = match.end()
+                previous.waits = False
+                continue
+        number = _written_number(match)
+        placeholders.append(Placeholder(match.start(), match.end(), number, waits=opens))
+    return placeholders
 
 
 def _written_number(match: re.Match[str]) -> int | None:
@@ -134,7 +137,9 @@ def _written_number(match: re.Match[str]) -> int | None:
     match: a match of PLACEHOLDER. Digits in a file's name, as in "<img>dog 2.png</img>", are no
     number of a picture.
     """
-    if match["tag"]:
+    # PLACEHOLDER has the group `tag` for a pair of tags around a file's name
+    has_file_name = match["tag"] is not None
+    if has_file_name:
         return None
     digits = LAST_NUMBER.search(match.group())
     return None if digits is None else int(digits[1])
@@ -235,9 +240,13 @@ def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bo
     rest = behind.lstrip(" \t")
     if rest.startswith(SENTENCE_MARKS):
         return False
-    # without a space behind the placeholder, the next word begins a new text: "<image>describe"
-    continues_sentence = rest != behind and rest[:1].islower()
-    return not continues_sentence or QUESTION_WORD.match(rest) is not None
+    # A small letter continues the sentence: "<image> shows a dog". But a question word begins a new
+    # sentence, as in "<image> what is it?", and so does a word without a space: "<image>describe".
+    is_small = rest[:1].islower()
+    is_question = QUESTION_WORD.match(rest) is not None
+    has_space = behind.startswith((" ", "\t"))
+    continues_sentence = is_small and has_space and not is_question
+    return not continues_sentence
 
 
 def _line_before(text: str, place: int) -> str:
@@ -253,17 +262,17 @@ def _line_before(text: str, place: int) -> str:
 def _words_of_placeholder(text: str, placeholder: Placeholder, has_numbers: bool) -> str:
     """Returns the words that replace a placeholder within a sentence, such as "the picture".
 
-    Returns "" if the text before the placeholder already names the picture: "in the image <image>".
+    has_numbers: whether the words contain the picture's number, as in "picture 2". If the text
+    before the placeholder names the picture already, as in "in the image <image>", the words are
+    only "2", or "" without numbers.
     """
     before = text[max(0, placeholder.start - NEAR_CHARACTERS) : placeholder.start]
-    named = AFTER_A_NOUN.search(before) is not None  # "in the image <image>"
-    if named and has_numbers:
-        words = str(placeholder.number)
-    elif has_numbers:
-        words = f"picture {placeholder.number}"
-    elif named:
+    is_named = AFTER_A_NOUN.search(before) is not None  # "in the image <image>"
+    if has_numbers:
+        words = str(placeholder.number) if is_named else f"picture {placeholder.number}"
+    elif is_named:
         return ""
-    elif DETERMINER_BEFORE.search(before):
+    elif DETERMINER_BEFORE.search(before):  # "this <image>"
         words = "picture"
     else:
         words = "the picture"

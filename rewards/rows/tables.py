@@ -48,6 +48,7 @@ KEYS_OF_RESULTS = {"schema", "models", "difference"}
 # keys of the verdicts that `spanreward score` writes
 KEYS_OF_VERDICTS = {"score", "status", "spans"}
 _ANY_SPACE = re.compile(r"\s*")
+BRACKET_LINE = re.compile(rb"\s*[{[]\s*\n")  # a first line that has only an opening bracket
 
 BATCH_ROWS = 64  # rows of a parquet batch: few, because rows may hold pictures
 GZIP_BEGINNING = b"\x1f\x8b"  # the first bytes of a gzip file
@@ -292,28 +293,32 @@ def _rows_of_parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
 def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     """Returns the rows of a JSON file: JSON Lines, a list of objects, or one object after another.
 
-    Raises ValueError for a file without objects, for a single object that holds a whole table by
-    columns, and for the file results.json of `spanreward compare`.
+    A blank file and an empty list have no rows. Raises ValueError for any other file without
+    objects, for a single object that holds a whole table by columns, and for the file results.json
+    of `spanreward compare`.
     """
-    lines = _json_lines(file)
-    first_lines = list(islice(lines, 2))
-    if not first_lines:
-        return lines
-    # a dict; for a line that is no object the fault in words
-    _, _, first_row = first_lines[0]
-    if len(first_lines) == 1:
-        _check_rows(first_row, source)
-    if isinstance(first_row, dict):  # JSON Lines, read line by line
-        return chain(first_lines, lines)
-    return _rows_of_whole_json(file, source, first_row)
+    lines_left = _json_lines(file)
+    first_two = list(islice(lines_left, 2))
+    if not first_two:  # a blank file
+        return iter(())
+    # the object in the first line, or a sentence about the fault of a line that is no object
+    _, _, object_or_fault = first_two[0]
+    if len(first_two) == 1:
+        _check_rows(object_or_fault, source)
+    if isinstance(object_or_fault, str):
+        return _rows_of_whole_json(file, source, object_or_fault)
+    # JSON Lines, read line by line
+    return chain(first_two, lines_left)
 
 
 def _rows_of_whole_json(file: BinaryIO, source: str, fault: str) -> Iterator[TableRow]:
-    """Returns the rows of a JSON file whose first line is no object: of a list, of objects over
-    several lines, or of JSON Lines with a damaged first line.
+    """Returns the rows of a JSON file whose first line is no object.
 
-    The file is read as a whole. fault: a sentence about the first line. Raises ValueError for a
-    file without rows.
+    Such a file may be a list of objects, or objects over several lines: each object is a row. It
+    may also be JSON Lines with a damaged first line: each line is a row, and the damaged line gives
+    a sentence about its fault. Raises ValueError for a file of any other form.
+
+    fault: a sentence about the first line.
     """
     file.seek(0)
     content = file.read()
@@ -323,10 +328,11 @@ def _rows_of_whole_json(file: BinaryIO, source: str, fault: str) -> Iterator[Tab
             _check_rows(entries[0], source)
             _check_no_results(entries[0], source)
         return _rows_of_values("entry", entries)
-    # JSON Lines with a damaged first line: the further lines are rows. But if the first line is
-    # only a bracket, the file is one value over several lines, and its lines are no rows.
-    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BYTE_ORDER_MARK))
-    if not printed and _holds_objects(file):
+    # If the first line is only a bracket, the file is a single value over several lines, which is
+    # damaged. A line of such a file is no row.
+    is_one_value = BRACKET_LINE.match(content.removeprefix(BYTE_ORDER_MARK)) is not None
+    # If some line is an object, the file is JSON Lines with a damaged first line.
+    if not is_one_value and _holds_objects(file):
         return _json_lines(file)
     reason = fault.rstrip(".")
     tables = ", ".join(FILE_ENDINGS[3:])
