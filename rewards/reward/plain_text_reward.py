@@ -96,7 +96,7 @@ class PlainTextReward(Reward):
         ):
             on_written = as_written(verdict, sample, reading)
             on_written = _with_note(on_written, _note_on_cuts(sample, plain, columns))
-            verdicts.append(self._without_padding(on_written, sample.completion, reading))
+            verdicts.append(self._penalised_for_padding(on_written, sample.completion, reading))
         return verdicts
 
     def _columns_read(self) -> set[str]:
@@ -106,7 +106,9 @@ class PlainTextReward(Reward):
             columns.add("question")
         return columns
 
-    def _without_padding(self, verdict: Verdict, completion: str, reading: Reading) -> Verdict:
+    def _penalised_for_padding(
+        self, verdict: Verdict, completion: str, reading: Reading
+    ) -> Verdict:
         """Returns the verdict with a lower score if the completion has useless markup, such as <br>
         60 times.
 
