@@ -43,17 +43,39 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
     judge and `judge` is None.
     """
     check_metric(metric)
-    # find the class of the metric
-    kind: Any
-    if is_custom(metric):
-        kind = custom_part(metric, Reward, options)
-    elif metric == "remote":  # `spanreward serve` runs the metric on another machine
-        kind = RemoteReward
-    else:
-        kind = METRICS[metric]
+    kind = _class_of_metric(metric, options)
     if isinstance(kind, Reward):  # a reward that `@reward` made
         return kind
-    # check the options, and collect the arguments of the class
+    arguments = _arguments_of_class(kind, metric, judge, options)
+    try:
+        reward: Reward = kind(**arguments)
+        return reward
+    except (OSError, ImportError, TypeError, KeyError, yaml.YAMLError) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"{metric} cannot be made with {options}: {reason}") from error
+
+
+def _class_of_metric(metric: str, options: dict[str, Any]) -> Any:
+    """Returns the class of a metric, such as PoshReward for "posh"; for FILE.py:NAME the class or
+    the finished reward of this name.
+
+    options: must be empty for a finished reward, otherwise ValueError is raised.
+    """
+    if is_custom(metric):
+        return custom_part(metric, Reward, options)
+    if metric == "remote":  # `spanreward serve` runs the metric on another machine
+        return RemoteReward
+    return METRICS[metric]
+
+
+def _arguments_of_class(
+    kind: Any, metric: str, judge: Judge | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Returns the keyword arguments for a metric's class: the options, the judge if the class takes
+    one, and a name if the class needs one.
+
+    Raises ValueError for an unknown option, and if the class takes a judge and `judge` is None.
+    """
     parameters = inspect.signature(kind).parameters
     valid = [name for name in parameters if name != "judge"]
     check_known(f"option of {metric}", options, valid)
@@ -70,10 +92,4 @@ def build_reward(metric: str, judge: Judge | None, options: dict[str, Any]) -> R
     if "name" in parameters and parameters["name"].default is inspect.Parameter.empty:
         arguments["name"] = kind.__name__.removesuffix("Reward").lower()
     arguments.update(options)
-    # make the metric
-    try:
-        reward: Reward = kind(**arguments)
-        return reward
-    except (OSError, ImportError, TypeError, KeyError, yaml.YAMLError) as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ValueError(f"{metric} cannot be made with {options}: {reason}") from error
+    return arguments

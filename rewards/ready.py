@@ -45,11 +45,7 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
     """
     if name not in METRICS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    file = os.environ.get("SPANREWARD_FILE")
-    settings: dict[str, Any] = {}
-    if file:
-        settings = read_yaml_file(Path(file)) or {}  # an empty file is None
-    check_known(f"key in {file}:", settings, METRIC_KEYS)
+    settings = _settings_of_file()
     judge_name = os.environ.get("SPANREWARD_JUDGE") or settings.get("judge", "match")
     judge_options = json.dumps(settings.get("judge_options", {}))
     judge = _shared_judge(judge_name, judge_options)
@@ -61,20 +57,44 @@ def __getattr__(name: str) -> Callable[..., list[float | None]]:
         completions: Sequence[Any] | None = None,
         **named: Any,
     ) -> list[float | None]:
-        # `reference` comes from `solution`, unless the dataset has a column `reference`. A column
-        # that the YAML file gives for `reference` comes before the two.
-        values: dict[str, Any] = {}
-        if "solution" in named:
-            values["reference"] = named["solution"]
-        values.update(named)
-        for ours, theirs in columns.items():
-            if theirs in named:
-                values[ours] = named[theirs]
-        return reward(prompts, completions, **values)
+        return reward(prompts, completions, **_with_our_columns(named, columns))
 
     call.__name__ = reward.__name__
     call.__doc__ = f"{inspect.getdoc(type(reward))}\n\n{SET_UP}"
     return call
+
+
+def _settings_of_file() -> dict[str, Any]:
+    """Returns the content of the YAML file that SPANREWARD_FILE names; {} without a file.
+
+    Raises ValueError for an unknown key.
+    """
+    file = os.environ.get("SPANREWARD_FILE")
+    settings: dict[str, Any] = {}
+    if file:
+        settings = read_yaml_file(Path(file)) or {}  # an empty file is None
+    check_known(f"key in {file}:", settings, METRIC_KEYS)
+    return settings
+
+
+def _with_our_columns(named: dict[str, Any], columns: dict[str, str]) -> dict[str, Any]:
+    """Returns the dataset's columns with our names for some of them: {"solution": ["A dog."]} gets
+    the column `reference` with the same values.
+
+    `reference` has the values of `solution`, unless the dataset has a column `reference`. The YAML
+    file may name another column, which then comes before these two.
+
+    named: the values of each column of the dataset. columns: the dataset's name for each of our
+    names, from the YAML file.
+    """
+    values: dict[str, Any] = {}
+    if "solution" in named:
+        values["reference"] = named["solution"]
+    values.update(named)
+    for ours, theirs in columns.items():
+        if theirs in named:
+            values[ours] = named[theirs]
+    return values
 
 
 @cache

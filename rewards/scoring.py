@@ -29,10 +29,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from spanreward.rewards.base.lazy_sequences import View
 from spanreward.rewards.base.marks import PlaceNumbers, UnsignedIntegers, as_numbers, mark_number
 from spanreward.rewards.base.unread import NotRead
 from spanreward.rewards.base.verdict import Sample, Status, Verdict
-from spanreward.rewards.base.views import View
 from spanreward.rewards.files.earlier import Earlier
 from spanreward.rewards.files.on_disk import Lines
 from spanreward.rewards.files.outputs import OUTPUT_REMEDY, check_apart, resumed_lines, write_texts
@@ -53,6 +53,21 @@ LINE_KEYS = {"id": str, "score": int | float | None, "status": str, "fingerprint
 OutputLine = dict[str, Any]  # a line of the output: a verdict with the row's id and fingerprint
 # a chunk: each row's index among all rows comes first
 JudgedRows = list[tuple[int, InputRow, Verdict]]
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenOutput:
+    """An output that is open for writing, with the place of each row's line in the output.
+
+    file: the output, open for appending. lines: the lines of the output, for reading. marks: a
+    number for each row's fingerprint. places: the index of each row's line in the output, -1 for a
+    row without a line.
+    """
+
+    file: TextIO
+    lines: Lines
+    marks: UnsignedIntegers
+    places: PlaceNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,56 +151,34 @@ def score_rows(
     _check_columns(reward, rows, source)
     check_seen(reward, _readable_samples(rows))
     reads_all_columns = type(reward) not in METRICS.values()  # a user's own metric may read any
+    # a number for each row's fingerprint (its mark), and a number for each row's id
     marks, ids = _marks_and_ids(rows, reads_all_columns)
-    bad: list[tuple[int, str]] = []
     start = time.perf_counter()
     with resumed_lines(output, settings, LINE_KEYS, overwrite) as (file, lines):
-        # find each row's line in the output; the place is -1 for a row without a line
         earlier = Earlier(lines, FAILED_STATUSES)
-        places_of_no_row = earlier.places_of_no_row(marks, ids)
-        if places_of_no_row:
-            raise _other_rows(
-                output, places_of_no_row, lines, f"the {len(rows)} rows taken of {source}"
-            )
-        places = earlier.places_of(marks)
-        have_ids = _drop_wrong_places(places, rows, lines)
-        if reward.by_batch and (places < 0).any():
-            # each score depends on all rows, so a single new row makes every score out of date
-            places[:] = -1
-            file.truncate(0)
-            lines.forget()
+        # refuse an output with the scores of other rows
+        unmatched = earlier.places_of_no_row(marks, ids)
+        if unmatched:
+            rows_in_words = f"the {len(rows)} rows taken of {source}"
+            raise _error_of_other_rows(output, unmatched, lines, rows_in_words)
+        # find each row's line in the output
+        opened = _OpenOutput(file, lines, marks, earlier.places_of(marks))
+        have_ids = _drop_wrong_places(opened.places, rows, lines)
+        if reward.by_batch and (opened.places < 0).any():
+            _drop_all_lines(opened)  # each score depends on all rows
         # judge the rows without a line, and append a line for each
-        waiting = np.flatnonzero(places < 0)  # the indices of the rows without a line
-        # whether an earlier run has failed on the row
-        has_failed = np.zeros(len(waiting), dtype=bool)
-        if not reward.by_batch:
-            has_failed = np.isin(marks[waiting], earlier.failed)
-        done = len(rows) - len(waiting)
-        progress(done, len(rows))
-        for chunk in _in_chunks(reward, rows, waiting[~has_failed], waiting[has_failed]):
-            _append_chunk(chunk, file, lines, marks, places)
-            for _, row, verdict in chunk:
-                if verdict.score is None:
-                    bad.append((row.number, verdict.note))
-            done += len(chunk)
-            progress(done, len(rows))
-        bad.sort()
-        # the lines may be in the rows' order already, with the rows' ids
-        is_ordered = have_ids and np.array_equal(places, np.arange(len(lines)))
-        tally = _Tally()
-        counted = tally.over(_in_rows_order(rows, lines, places))
-        if is_ordered:
-            for _ in counted:
-                pass  # the loop only runs the counting
-        else:
-            write_texts(output, map(_json_line, counted))
+        waiting = np.flatnonzero(opened.places < 0)  # the indices of the rows without a line
+        bad = _judge_waiting(reward, rows, opened, waiting, earlier.failed, progress)
+        tally = _tally_in_order(output, rows, opened, have_ids)
     seconds = time.perf_counter() - start
-    again = int(earlier.knows(marks[waiting], ids[waiting]).sum())
+    # the judged rows of which the output has had a line, without a score or with another text
+    was_known = earlier.knows(marks[waiting], ids[waiting])
+    asked_again = int(was_known.sum())
     return Summary(
         rows=len(rows),
         kept=len(rows) - len(waiting),
-        asked_again=again,
-        new=len(waiting) - again,
+        asked_again=asked_again,
+        new=len(waiting) - asked_again,
         scored=tally.scored,
         statuses=dict(tally.statuses),
         bad_lines=bad,
@@ -195,6 +188,65 @@ def score_rows(
         no_answers=_no_answers(rows),
         not_read=NotRead.of(tally.characters, tally.unread),
     )
+
+
+def _drop_all_lines(opened: _OpenOutput) -> None:
+    """Removes all lines of the output, so that every row is judged again."""
+    opened.places[:] = -1
+    opened.file.truncate(0)
+    opened.lines.forget()
+
+
+def _judge_waiting(
+    reward: Reward,
+    rows: Sequence[InputRow],
+    opened: _OpenOutput,
+    waiting: PlaceNumbers,
+    failed_marks: UnsignedIntegers,
+    progress: Callable[[int, int], None],
+) -> list[tuple[int, str]]:
+    """Judges the waiting rows, and appends a line for each to the output.
+
+    Returns the line number and the reason of each row without a score, sorted: `[(7, "line 7 is not
+    JSON")]`.
+
+    waiting: the indices of the rows without a line. failed_marks: the numbers of the fingerprints
+    on which a judge failed in an earlier run. progress: is called with (rows done, all rows).
+    """
+    has_failed = np.zeros(len(waiting), dtype=bool)  # whether an earlier run has failed on the row
+    if not reward.by_batch:
+        has_failed = np.isin(opened.marks[waiting], failed_marks)
+    bad: list[tuple[int, str]] = []
+    done = len(rows) - len(waiting)
+    progress(done, len(rows))
+    for chunk in _in_chunks(reward, rows, waiting[~has_failed], waiting[has_failed]):
+        _append_chunk(chunk, opened)
+        for _, row, verdict in chunk:
+            if verdict.score is None:
+                bad.append((row.number, verdict.note))
+        done += len(chunk)
+        progress(done, len(rows))
+    return sorted(bad)
+
+
+def _tally_in_order(
+    output: Path, rows: Sequence[InputRow], opened: _OpenOutput, have_ids: bool
+) -> "_Tally":
+    """Puts the lines of the output into the rows' order, and returns the sums over all lines.
+
+    have_ids: whether every line has its row's id. If the lines also have the rows' order already,
+    the output is not written again.
+    """
+    tally = _Tally()
+    # an iterator over the lines, which adds each line to the tally when the line is taken
+    counted_lines = tally.over(_in_rows_order(rows, opened.lines, opened.places))
+    is_in_order = np.array_equal(opened.places, np.arange(len(opened.lines)))
+    if have_ids and is_in_order:
+        for _ in counted_lines:
+            pass  # only the tally is needed
+    else:
+        write_texts(output, map(_json_line, counted_lines))
+    return tally
 
 
 def score(
@@ -226,26 +278,28 @@ def score(
         )
     _check_columns(reward, read, rows if isinstance(rows, str | Path) else "the table")
     check_seen(reward, _readable_samples(read))
-    # judge the rows in chunks, and add the fields of each verdict to its row
+    # judge the rows in chunks
     scored_rows = []
     for start in range(0, len(read), ROWS_AT_ONCE):
         chunk = read[start : start + ROWS_AT_ONCE]
         for row, verdict in zip(chunk, _judge_rows(reward, chunk), strict=True):
-            scored_row = dict(row.values)
-            for key, value in _flat_dict(verdict).items():
-                scored_row[f"{reward.__name__}/{key}"] = value
-            scored_rows.append(scored_row)
+            scored_rows.append(_with_verdict(row.values, verdict, reward.__name__))
     return scored_rows
 
 
-def _flat_dict(verdict: Verdict) -> dict[str, Any]:
-    """Returns the verdict as plain data, with each part as a key of its own: `{"score": 0.8,
-    ..., "precision": 0.8}`.
+def _with_verdict(values: Mapping[str, Any], verdict: Verdict, metric: str) -> dict[str, Any]:
+    """Returns a row with the fields of its verdict: `{"id": "a"}` becomes `{"id": "a",
+    "posh/score": 0.8, ..., "posh/precision": 0.8}`.
+
+    Each part of the verdict has a key of its own. values: the row. metric: the name before the
+    slash, such as "posh".
     """
-    data = verdict.to_dict()
-    parts = data.pop("parts")
-    data.update(parts)
-    return data
+    fields_of_verdict = verdict.to_dict()
+    parts = fields_of_verdict.pop("parts")
+    with_verdict = dict(values)
+    for key, value in {**fields_of_verdict, **parts}.items():
+        with_verdict[f"{metric}/{key}"] = value
+    return with_verdict
 
 
 def _readable_samples(rows: Iterable[InputRow]) -> Iterator[Sample]:
@@ -274,19 +328,19 @@ def _marks_and_ids(
     return as_numbers(marks), as_numbers(ids)
 
 
-def _other_rows(
+def _error_of_other_rows(
     output: Path,
-    places_of_no_row: Sequence[int],
+    unmatched: Sequence[int],
     lines: Sequence[OutputLine],
-    input_rows: str,
+    rows_in_words: str,
 ) -> ValueError:
     """Returns the error for an output that holds scores of rows which are not in the input.
 
-    places_of_no_row: the places of these scores' lines in `lines`. input_rows: the name of the
-    input for the message, such as "the 20 rows taken of rows.jsonl".
+    lines: all lines of the output. unmatched: the indices of the lines with such scores.
+    rows_in_words: the input in the message, such as "the 20 rows taken of rows.jsonl".
     """
-    first_id = lines[places_of_no_row[0]]["id"]
-    reason = f"{len(places_of_no_row)}, such as {first_id!r}, are not among {input_rows}"
+    first_id = lines[unmatched[0]]["id"]
+    reason = f"{len(unmatched)}, such as {first_id!r}, are not among {rows_in_words}"
     return ValueError(f"{output} holds the verdicts of other rows ({reason}): {OUTPUT_REMEDY}")
 
 
@@ -309,23 +363,20 @@ def _drop_wrong_places(
     return have_ids
 
 
-def _append_chunk(
-    chunk: JudgedRows, file: TextIO, lines: Lines, marks: UnsignedIntegers, places: PlaceNumbers
-) -> None:
-    """Appends a line for each row of a judged chunk to the output, and sets the rows' places.
-
-    file: the output, open for writing. lines: the output's lines for reading. marks: a number for
-    each row's fingerprint. places: the number of each row's line in the output. `places` is
-    changed.
+def _append_chunk(chunk: JudgedRows, opened: _OpenOutput) -> None:
+    """Appends a line for each row of a judged chunk to the output, and sets the rows' places in
+    `opened`.
     """
     texts: list[str] = []
+    next_place = len(opened.lines)  # the index, in the output, of the line that is written next
     for number, row, verdict in chunk:
-        places[number] = len(lines) + len(texts)
-        line = _output_line(row, verdict, int(marks[number]))
-        texts.append(_json_line(line))
-    file.write("".join(texts))
-    file.flush()
-    lines.grow()
+        fingerprint = int(opened.marks[number])
+        texts.append(_json_line(_output_line(row, verdict, fingerprint)))
+        opened.places[number] = next_place
+        next_place += 1
+    opened.file.write("".join(texts))
+    opened.file.flush()
+    opened.lines.grow()  # finds the new lines in the file
 
 
 def _output_line(row: InputRow, verdict: Verdict, mark: int) -> OutputLine:
@@ -464,19 +515,22 @@ def _chunks_asked_again(
     while begin < len(again):
         chunk = _judged_chunk(reward, rows, again[begin : begin + size])
         is_failed = all(verdict.status.failed for _, _, verdict in chunk)
+        is_judge_down = failed_alone >= DOWN_AFTER
+        if is_failed and len(chunk) > 1 and not is_judge_down:
+            # ask the first half of these rows, without the others
+            size = len(chunk) // 2
+            continue
+        yield chunk
+        begin += len(chunk)
+        # the size of the next chunk
         if not is_failed:
             failed_alone = 0
             size = min(2 * size, ROWS_AT_ONCE)
-        elif len(chunk) > 1 and failed_alone < DOWN_AFTER:
-            size = len(chunk) // 2
-            continue
-        else:
-            if len(chunk) == 1:
-                failed_alone += 1
-            # once the judge is down, large chunks let the rest fail in few calls
-            size = ROWS_AT_ONCE if failed_alone >= DOWN_AFTER else 1
-        begin += len(chunk)
-        yield chunk
+        elif len(chunk) == 1:
+            failed_alone += 1
+            size = 1
+        if failed_alone >= DOWN_AFTER:
+            size = ROWS_AT_ONCE  # the judge is down, so let the other rows fail in few calls
 
 
 def _judged_chunk(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumbers) -> JudgedRows:
@@ -489,7 +543,8 @@ def _judged_chunk(reward: Reward, rows: Sequence[InputRow], numbers: PlaceNumber
 
 def _judge_rows(reward: Reward, rows: Sequence[InputRow]) -> Iterator[Verdict]:
     """Yields each row's verdict, in the order of the rows. All rows that can be read are judged in
-    one batch, and each other row gets the status not_applicable.
+    one batch, and each other row gets the status not_applicable with its fault as the note, such as
+    "line 2 is not JSON".
     """
     samples = list(_readable_samples(rows))
     verdicts = iter(reward.judge_samples(samples))

@@ -23,7 +23,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import estimate_text
+from spanreward.rewards.comparison.number_text import estimate_text
 from spanreward.rewards.files.outputs import write_json
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import interval_text, number_text
+from spanreward.rewards.comparison.number_text import interval_text, number_text
 from spanreward.training.commands.main import run_subcommand, without_nan
 from spanreward.training.commands.metric_options import (
     JUDGE_FLAGS,

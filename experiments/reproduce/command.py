@@ -40,7 +40,7 @@ from experiments.reproduce.figures import measured_by, without_figures
 from experiments.reproduce.steps import REPRODUCTIONS, Step
 from experiments.tables import table_with
 from spanreward.rewards.base.checks import check_known
-from spanreward.rewards.comparison.figures import number_text
+from spanreward.rewards.comparison.number_text import number_text
 from spanreward.rewards.files.outputs import write_json
 from spanreward.rewards.judges import MatchJudge, load_judge
 from spanreward.rewards.metrics import build_reward

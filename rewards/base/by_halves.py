@@ -25,15 +25,17 @@ class NotAsked(RuntimeError):
     """
 
 
-def time_for_more(begun: float) -> float:
-    """Returns the time limit for `by_halves`, by the monotonic clock, right after a first try
-    raised.
+def time_for_more(start: float) -> float:
+    """Returns the time until which `by_halves` may ask again, by the monotonic clock: after a first
+    try of 10 s, it may ask for 60 s + 4 * 10 s from now on.
 
-    begun: the time at which the first try began, by the monotonic clock.
+    This function is called when the first try has raised. start: the time at which the first try
+    began, by the monotonic clock.
     """
     now = time.monotonic()
-    first_try = now - begun
-    return now + AGAIN_SECONDS + TIMES_FIRST_TRY * first_try
+    seconds_of_first_try = now - start
+    seconds_from_now = AGAIN_SECONDS + TIMES_FIRST_TRY * seconds_of_first_try
+    return now + seconds_from_now
 
 
 def by_halves(
@@ -58,26 +60,30 @@ def by_halves(
     waiting = _two_halves(things)
     while waiting:
         part = waiting.pop()
-        # after the time limit, no part is asked any more
         if time.monotonic() > until:
             no_time = NotAsked("what was asked with it failed, and there was no time for more")
-            late = failed(no_time)
-            answers += [late] * len(part)
+            answers += [failed(no_time)] * len(part)
             continue
-        # ask the part; if it fails, put its halves on the stack
         try:
-            answers_of_part = ask(part)
-            if len(answers_of_part) != len(part):
-                raise ValueError(
-                    f"there are {len(answers_of_part)} answers for {len(part)} questions"
-                )
+            answers += _as_many_answers(ask, part)
         except Exception as error:  # a judge or a metric of a user's own may raise anything
             if len(part) == 1:
                 answers.append(failed(error))
             else:
                 waiting += _two_halves(part)
-        else:
-            answers += answers_of_part
+    return answers
+
+
+def _as_many_answers(
+    ask: Callable[[Sequence[Thing]], Sequence[Answer]], part: Sequence[Thing]
+) -> Sequence[Answer]:
+    """Returns the answers of `ask` for some of the things.
+
+    Raises what `ask` raises, and ValueError for more or fewer answers than things.
+    """
+    answers = ask(part)
+    if len(answers) != len(part):
+        raise ValueError(f"there are {len(answers)} answers for {len(part)} questions")
     return answers
 
 

@@ -30,35 +30,62 @@ def unknown_name_message(
     elsewhere: names that are valid in other places, such as {"under trainer": ["span_coef"]}. For
     such a name the message is "... it belongs under trainer."
     """
-    names = sorted(valid)
-    places = dict(elsewhere or {})
-    # Find the place of each name that is valid elsewhere only. If a name has several places, the
-    # first place counts, so the places are written in reverse order.
-    homes: dict[str, str] = {}
-    for place, keys in reversed(places.items()):
+    names_here = sorted(valid)
+    places = _places_of_names(names_here, elsewhere or {})
+    hint = _hint_on_name(name, names_here, places)
+    return f"unknown {kind} {label or name!r}: {hint}"
+
+
+def _hint_on_name(name: str, names_here: Sequence[str], places: Mapping[str, str]) -> str:
+    """Returns what the user may have meant by an unknown name, such as "did you mean 'seed'?".
+
+    names_here: the valid names, sorted. places: the other place of each name that is valid there,
+    such as {"span_coef": "under trainer"}.
+    """
+    if name in places:
+        hint = f"it belongs {places[name]}."
+        # the user may have meant another name that is valid here, so these names are listed too
+        if len(names_here) <= MAX_SIBLING_NAMES:
+            hint += f" Valid here are {', '.join(names_here)}."
+        return hint
+    # a misspelling of a name that is valid elsewhere, unless a name here is spelled like it, too
+    misspelled_here = difflib.get_close_matches(name, names_here, 1, MIN_SPELLING_RATIO)
+    misspelled_elsewhere = difflib.get_close_matches(name, places, 1, MIN_SPELLING_RATIO)
+    if misspelled_elsewhere and not misspelled_here:
+        meant = misspelled_elsewhere[0]
+        return f"did you mean {meant!r}, {places[meant]}?"
+    # a name here that is similar, even if it is spelled less closely
+    similar = most_similar_name(name, names_here)
+    if similar:
+        return f"did you mean {similar[0]!r}?"
+    return f"valid are {_listed_names(names_here)}."
+
+
+def _places_of_names(
+    names: Collection[str], elsewhere: Mapping[str, Collection[str]]
+) -> dict[str, str]:
+    """Returns the place of each name that is valid elsewhere only: {"under trainer": ["span_coef"]}
+    gives {"span_coef": "under trainer"}. A name that is valid in several places has the first
+    place.
+
+    names: the names that are valid here. elsewhere: the valid names of each other place.
+    """
+    places: dict[str, str] = {}
+    for place, keys in elsewhere.items():
         for key in keys:
             if key not in names:
-                homes[key] = place
-    similar = most_similar_name(name, names)
-    close_here = difflib.get_close_matches(name, names, 1, MIN_SPELLING_RATIO)
-    close_elsewhere = difflib.get_close_matches(name, homes, 1, MIN_SPELLING_RATIO)
-    if name in homes:
-        hint = f"it belongs {homes[name]}."
-        # the user may have meant another key of this place, so the valid names are listed too
-        if len(names) <= MAX_SIBLING_NAMES:
-            hint += f" Valid here are {', '.join(names)}."
-    elif close_elsewhere and not close_here:
-        meant = close_elsewhere[0]
-        hint = f"did you mean {meant!r}, {homes[meant]}?"
-    elif similar:
-        hint = f"did you mean {similar[0]!r}?"
-    else:
-        listed = ", ".join(names[:MAX_LISTED_NAMES])
-        rest = ""
-        if len(names) > MAX_LISTED_NAMES:
-            rest = f" and {len(names) - MAX_LISTED_NAMES} more"
-        hint = f"valid are {listed}{rest}."
-    return f"unknown {kind} {label or name!r}: {hint}"
+                places.setdefault(key, place)
+    return places
+
+
+def _listed_names(names: Sequence[str]) -> str:
+    """Returns the names with commas, at most MAX_LISTED_NAMES of them: "a, b, c" or "a, b, c and 7
+    more".
+    """
+    listed = ", ".join(names[:MAX_LISTED_NAMES])
+    if len(names) > MAX_LISTED_NAMES:
+        listed += f" and {len(names) - MAX_LISTED_NAMES} more"
+    return listed
 
 
 def most_similar_name(name: str, names: Iterable[str]) -> list[str]:

@@ -53,19 +53,23 @@ def indices_of_marks(marks: UnsignedIntegers, sought: UnsignedIntegers) -> Place
     mark, and its second occurrence gets the second equal mark, or -1. Numpy sorts and searches the
     two arrays, so no Python object is made per number.
     """
+    # Sort both arrays. In the example: the marks [5, 7, 7], and the sought numbers [7, 7, 7, 9].
     marks_order = np.argsort(marks, kind="stable")
+    sorted_marks = marks[marks_order]
     sought_order = np.argsort(sought, kind="stable")
     sorted_sought = sought[sought_order]
-    # The rank of each sought number among its equals: [3, 3, 5] gives [0, 1, 0].
+    # The rank of each sought number among its equals: [0, 1, 2, 0].
     first_of_equals = np.searchsorted(sorted_sought, sorted_sought)
     ranks = np.arange(len(sorted_sought)) - first_of_equals
-    # The place among the sorted marks: a sought number of rank r takes the equal mark of rank r, if
-    # more than r marks are equal to it.
-    starts = np.searchsorted(marks, sorted_sought, sorter=marks_order)
-    ends = np.searchsorted(marks, sorted_sought, side="right", sorter=marks_order)
+    # The equal marks of each sought number are sorted_marks[start:end]. The number of rank r takes
+    # the mark at start + r, if that is before the end: [1, 2, none, none].
+    starts = np.searchsorted(sorted_marks, sorted_sought)
+    ends = np.searchsorted(sorted_marks, sorted_sought, side="right")
     places = starts + ranks
     has_mark = places < ends
-    # Back from the sorted order to the order of `marks` and of `sought`.
+    # Turn the places in the sorted arrays into indices of the given arrays.
+    indices_in_sought = sought_order[has_mark]
+    indices_in_marks = marks_order[places[has_mark]]
     result = np.full(len(sought), -1, dtype=np.int64)
-    result[sought_order[has_mark]] = marks_order[places[has_mark]]
+    result[indices_in_sought] = indices_in_marks
     return result

@@ -27,25 +27,29 @@ def missing_package_sentence(what: str, error: BaseException | None) -> str:
     if missing is None:
         return ""
     name, _, _ = str(missing.name).partition(".")
-    frames = [frame for frame, _ in walk_tb(missing.__traceback__)]
-    modules = [str(frame.f_globals.get("__name__")) for frame in frames]
+    # the code that was running, as (module, function), from the outermost call to the import
+    running = []
+    for frame, _ in walk_tb(missing.__traceback__):
+        running.append((str(frame.f_globals.get("__name__")), frame.f_code.co_name))
+    # find the extra that installs the package
     extra = ""
     for extra_name, packages in PACKAGES_OF_EXTRAS.items():
         if name in packages:
             extra = extra_name
             break
-    in_training = any(module.startswith("spanreward.training.") for module in modules)
+    in_training = any(module.startswith("spanreward.training.") for module, _ in running)
     if extra == "local" and in_training:
         extra = "train"  # the extra `train` installs the packages of `local` too
     if extra:
         return f"{what} needs {name}, which is not installed: pip install 'spanreward[{extra}]'."
-    # The package belongs to no extra. TRL needs the package if the body of a module of TRL was
-    # running. A running function of TRL shows nothing, because TRL is imported by then.
-    in_trl = False
-    for frame, module in zip(frames, modules, strict=True):
-        if module.partition(".")[0] == "trl" and frame.f_code.co_name == "<module>":
-            in_trl = True
-    if not in_trl:
+    # The package belongs to no extra, but TRL may need it. While a module of TRL is imported, the
+    # module's own code is running, which Python calls "<module>". A function of TRL does not count:
+    # it may run after TRL has been imported.
+    imports_trl = False
+    for module, function in running:
+        if module.partition(".")[0] == "trl" and function == "<module>":
+            imports_trl = True
+    if not imports_trl:
         return ""
     return (
         f"{what} needs TRL {TRL_VERSIONS}, and TRL {version('trl')} does not import without "

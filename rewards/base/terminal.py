@@ -93,17 +93,20 @@ class WarningsAlone(logging.Filter):
 def warnings_alone() -> Iterator[None]:
     """Drops log records with tracebacks inside the `with`, unless the program has set handlers of
     its own.
+
+    Python's logging uses the handler `lastResort` only if the program has set no handler. So this
+    filter on `lastResort` changes nothing for a program with handlers.
     """
     handler = logging.lastResort
-    if handler is None:
+    if handler is None:  # a program may remove the handler
         yield
         return
-    warnings = WarningsAlone()
-    handler.addFilter(warnings)
+    without_tracebacks = WarningsAlone()
+    handler.addFilter(without_tracebacks)
     try:
         yield
     finally:
-        handler.removeFilter(warnings)
+        handler.removeFilter(without_tracebacks)
 
 
 def _escaped_sign(sign: re.Match[str]) -> str:

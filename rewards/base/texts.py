@@ -61,43 +61,47 @@ def is_joined(value: Any) -> bool:
 
 def answers_of_people(value: Any, column: str) -> tuple[str, ...]:
     """Returns the answers of several people to a question, as texts: `[{"answer": "red"}, "blue"]`
-    gives `("red", "blue")`.
+    gives `("red", "blue")`, and `[2, 3]` gives `("2", "3")`.
 
-    value: a text, or a list of texts, numbers or objects with the key "answer". A list may also be
-    written in a string. The number 2 in a list or an object gives "2". Raises ValueError for any
-    other value.
+    value: a text, an object with the key "answer", or a list of texts, of such objects, or of
+    numbers. Each of these may also be written in a string. An object's answer may be a number:
+    `{"answer": 2}` gives `("2",)`. Raises ValueError for any other value, such as the number 2.
 
     column: the column's name, for the error.
     """
-    listed_or_text = _written_people(value)
+    # the value that is written in the string, or the value itself
+    parsed = _parsed_answers(value)
     answers: list[Any] = []
-    for entry in entries_of_value(listed_or_text, column, (str, dict)):
+    for entry in entries_of_value(parsed, column, (str, dict)):
         if isinstance(entry, Mapping) and "answer" in entry:
-            answers += _in_words(entries_of_value(entry["answer"], column))
+            answers += _numbers_as_texts(entries_of_value(entry["answer"], column))
         else:
             answers.append(entry)
-    # a list of numbers holds answers, but a single number is refused by `texts_of`
-    if isinstance(listed_or_text, list | tuple):
-        answers = _in_words(answers)
+    # A number outside a list and outside an object stays a number, which `texts_of` refuses.
+    if isinstance(parsed, list | tuple):
+        answers = _numbers_as_texts(answers)
     kind = 'a text, a list of texts or of {"answer": text}'
     return texts_of(answers, column, kind, value)
 
 
-def _written_people(value: Any) -> Any:
-    """Returns the object or list that is written in a string: `'{"answer": "red"}'` gives
-    {"answer": "red"}, and "[1, 2]" gives [1, 2]. Any other value is returned as it is.
+def _parsed_answers(value: Any) -> Any:
+    """Returns the answers that a string holds as an object or as numbers: `'{"answer": "red"}'`
+    gives {"answer": "red"}, and "[1, 2]" gives [1, 2].
+
+    Any other value is returned as it is, even a list of texts in a string, which `entries_of_value`
+    reads.
     """
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
-    written = list_in(value.strip())
-    if isinstance(written, dict) and "answer" in written:
-        return written
-    if isinstance(written, list) and written and all(map(_is_number, written)):
-        return written
+    parsed = list_in(value.strip())
+    if isinstance(parsed, dict) and "answer" in parsed:
+        return parsed
+    if isinstance(parsed, list) and parsed and all(map(_is_number, parsed)):
+        return parsed
     return value
 
 
-def _in_words(answers: list[Any]) -> list[Any]:
+def _numbers_as_texts(answers: list[Any]) -> list[Any]:
     """Returns the answers as texts if all are numbers: [1, 2] gives ["1", "2"]. Other lists are
     returned as they are.
     """
@@ -172,6 +176,7 @@ def list_in(text: str) -> Any:
     try:
         value = ast.literal_eval(text)
         if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+            # numpy writes "['a' 'b']" without commas, which Python has read as ["ab"]
             return _strings_in(text)
         return value
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -89,37 +89,28 @@ def shade_of_score(score: float) -> int:
 
 def text_segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -> list[Segment]:
     """Returns the pieces of `text`, cut at each start and end of a span or an unread part. The
-    joined pieces are `text` again.
+    joined pieces are `text` again: "A red hat" with the span (2, 5) gives "A ", "red" and " hat".
 
     spans: may overlap; then the lowest score counts for a piece. unread: the `unread` of a verdict,
     sorted and disjoint. Raises ValueError for a span or an unread part outside the text.
     """
-    # collect all offsets at which the text is cut
-    borders = {0, len(text)}
-    for part in (*spans, *unread):
-        if not 0 <= part.start < part.end <= len(text):
-            raise ValueError(
-                f"got a span from {part.start} to {part.end}, text has {len(text)} characters"
-            )
-        borders.update((part.start, part.end))
-    # make a segment of each piece between two neighbouring borders
+    offsets = _cut_offsets(text, [*spans, *unread])
     unread_by_start = {part.start: part for part in unread}
     hidden = None  # the last unread part that began at or before the piece
     pieces = []
-    for start, end in pairwise(sorted(borders)):
+    for start, end in pairwise(offsets):
         hidden = unread_by_start.get(start, hidden)
         kind = ""
         if hidden and start < hidden.end:
             kind = hidden.kind
         # no span begins or ends inside the piece, so each span covers all of the piece or nothing
         covering = [span for span in spans if span.start <= start and end <= span.end]
-        scores = [span.score for span in covering]
         pieces.append(
             Segment(
                 start=start,
                 end=end,
                 text=text[start:end],
-                score=min(scores, default=None),
+                score=min((span.score for span in covering), default=None),
                 notes=tuple(span.note for span in covering if span.note),
                 unread=kind,
             )
@@ -127,9 +118,25 @@ def text_segments(text: str, spans: Sequence[Any], unread: Sequence[Any] = ()) -
     return pieces
 
 
+def _cut_offsets(text: str, parts: Sequence[Any]) -> list[int]:
+    """Returns the offsets at which the text is cut, sorted: its start, its end, and the start and
+    end of each part. "A red hat" with the part (2, 5) gives [0, 2, 5, 9].
+
+    parts: spans or unread parts. Raises ValueError for a part outside the text.
+    """
+    borders = {0, len(text)}
+    for part in parts:
+        if not 0 <= part.start < part.end <= len(text):
+            raise ValueError(
+                f"got a span from {part.start} to {part.end}, text has {len(text)} characters"
+            )
+        borders.update((part.start, part.end))
+    return sorted(borders)
+
+
 def legible_in_html(text: str) -> str:
     """Returns `text` with U+FFFD in place of every character that XML and HTML cannot hold: control
-    characters and lone surrogates.
+    characters and lone surrogates. "a\\x07b" gives "a\\ufffdb".
     """
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 

@@ -7,7 +7,7 @@ holm_adjusted([0.01, 0.04, 0.03])  # [0.03, 0.06, 0.06]: p-values that are adjus
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,35 +49,31 @@ def crossed_estimate(
     own. With a single seed, the interval covers other prompts but no other seeds. Returns None for
     fewer than two clusters.
 
-    The variance of the mean is Vp + max(Vs - Vps, 0) (Cameron, Gelbach and Miller, 2011, "Robust
-    inference with multiway clustering", equation 2.11). `_Variances` explains the three terms. The
-    degrees of freedom are Satterthwaite's (1946), at least seeds - 1.
+    The interval is Student's, with the variance of `_Variances.of_mean` and Satterthwaite's degrees
+    of freedom (1946).
     """
     # keep the prompts that have a value
-    present = ~np.isnan(values)
-    columns = np.flatnonzero(present.any(axis=0))
-    table = np.where(present, values, 0.0)[:, columns]
-    present = present[:, columns]
-    names = columns if clusters is None else np.asarray(clusters)[columns]
-    distinct, cluster_of_prompt = np.unique(names, return_inverse=True)
-    groups = len(distinct)
-    if groups < 2:
+    has_value = ~np.isnan(values)
+    kept_prompts = np.flatnonzero(has_value.any(axis=0))
+    table = np.where(has_value, values, 0.0)[:, kept_prompts]
+    has_value = has_value[:, kept_prompts]
+    # by default, each prompt is its own cluster
+    names_of_clusters: NDArray[Any] = kept_prompts
+    if clusters is not None:
+        names_of_clusters = np.asarray(clusters)[kept_prompts]
+    distinct, cluster_of_prompt = np.unique(names_of_clusters, return_inverse=True)
+    cluster_count = len(distinct)
+    if cluster_count < 2:
         return None
-    seeds = len(values)
-    means_of_prompts = table.sum(axis=0) / present.sum(axis=0)
+    means_of_prompts = table.sum(axis=0) / has_value.sum(axis=0)
     mean = float(means_of_prompts.mean())
-    terms = _variances(table, present, means_of_prompts, cluster_of_prompt, groups)
-    variance = terms.prompts + max(terms.seeds - terms.residuals, 0.0)
+    variances = _variances(table, has_value, means_of_prompts, cluster_of_prompt, cluster_count)
+    variance = variances.of_mean()
     if variance < ROUNDING_VARIANCE:
         # all values are equal up to rounding, so the mean has no error
         p = 1.0 if mean == 0 else 0.0
-        return Crossed(mean, mean, mean, p, 0.0, float(groups - 1))
-    # Satterthwaite's degrees of freedom: variance^2 / sum of (term^2 / degrees of the term)
-    sum_of_terms = terms.prompts**2 / (groups - 1)
-    if seeds > 1:
-        of_residuals = terms.residuals**2 / ((seeds - 1) * (groups - 1))
-        sum_of_terms += terms.seeds**2 / (seeds - 1) + of_residuals
-    degrees = max(variance**2 / sum_of_terms, seeds - 1)
+        return Crossed(mean, mean, mean, p, 0.0, float(cluster_count - 1))
+    degrees = _degrees_of_freedom(variances, len(values), cluster_count)
     student = stats.t(degrees)
     error = variance**0.5
     half = float(student.ppf(0.975)) * error
@@ -86,50 +82,79 @@ def crossed_estimate(
 
 
 class _Variances(NamedTuple):
-    """The three terms of the variance of a mean over prompts and seeds.
+    """Three variances of a mean over prompts and seeds.
 
-    prompts: Vp, the variance of the prompts' means, by cluster.
-    seeds: Vs, the variance of the seeds' means; 0 for a single seed.
-    residuals: Vps, the variance of the residuals, which both Vp and Vs contain; 0 for a single
-    seed.
+    prompts: the variance that comes from the prompts, by cluster.
+    seeds: the variance that comes from the seeds; 0 for a single seed.
+    residuals: the variance that comes from the residuals; 0 for a single seed. Both `prompts` and
+    `seeds` contain this variance.
     """
 
     prompts: float
     seeds: float
     residuals: float
 
+    def of_mean(self) -> float:
+        """Returns the whole variance of the mean: `prompts` + `seeds` - `residuals`, but at least
+        `prompts`.
+
+        (Cameron, Gelbach and Miller, 2011, "Robust inference with multiway clustering", equation
+        2.11.)
+        """
+        return self.prompts + max(self.seeds - self.residuals, 0.0)
+
+
+def _degrees_of_freedom(variances: _Variances, seeds: int, cluster_count: int) -> float:
+    """Returns Satterthwaite's degrees of freedom of the mean, at least seeds - 1: the square of the
+    mean's variance, divided by the sum of `variance^2 / degrees` over the three variances.
+    """
+    divisor = variances.prompts**2 / (cluster_count - 1)
+    if seeds > 1:
+        of_residuals = variances.residuals**2 / ((seeds - 1) * (cluster_count - 1))
+        divisor += variances.seeds**2 / (seeds - 1) + of_residuals
+    return max(variances.of_mean() ** 2 / divisor, seeds - 1)
+
 
 def _variances(
     table: Array,
-    present: NDArray[np.bool_],
+    has_value: NDArray[np.bool_],
     means_of_prompts: Array,
     cluster_of_prompt: NDArray[np.int64],
-    groups: int,
+    cluster_count: int,
 ) -> _Variances:
-    """Returns the terms of the variance of a mean. The values are split into parts: value = mean +
-    deviation of the prompt + deviation of the seed + residual.
+    """Returns the variances of a mean over prompts and seeds.
 
-    table: the values, (seeds, prompts), with 0 for a missing value. present: whether a value is
-    there, (seeds, prompts). groups: the number of clusters.
+    Each value is split into parts: value = mean + deviation of the prompt + deviation of the seed +
+    residual. Each part has a variance.
+
+    Args:
+        table: the values, (seeds, prompts), with 0 for a missing value.
+        has_value: whether a value is there, (seeds, prompts).
+        means_of_prompts: the mean of each prompt's values, (prompts,).
+        cluster_of_prompt: the number of each prompt's cluster, from 0, (prompts,).
+        cluster_count: the number of clusters, at least two.
     """
     seeds, prompts = table.shape
-    mean = float(means_of_prompts.mean())
-    from_prompts = np.where(present, table - means_of_prompts, 0.0)
-    values_of_seeds = np.maximum(present.sum(axis=1), 1)  # 1 avoids a division by 0
-    deviations_of_seeds = from_prompts.sum(axis=1) / values_of_seeds
-    residuals = np.where(present, from_prompts - deviations_of_seeds[:, None], 0.0)
-    # sum the deviations within each cluster first, because prompts of a cluster are dependent
-    small_sample = groups / (groups - 1)
-    unit = small_sample / prompts**2
-    sums_of_clusters = np.bincount(cluster_of_prompt, means_of_prompts - mean)
-    of_prompts = unit * float(np.square(sums_of_clusters).sum())
+    # split the values into parts
+    deviations_of_prompts = means_of_prompts - float(means_of_prompts.mean())
+    without_prompts = np.where(has_value, table - means_of_prompts, 0.0)
+    values_of_seeds = np.maximum(has_value.sum(axis=1), 1)  # 1 avoids a division by 0
+    deviations_of_seeds = without_prompts.sum(axis=1) / values_of_seeds
+    residuals = np.where(has_value, without_prompts - deviations_of_seeds[:, None], 0.0)
+    # The variance from the prompts. Prompts of a cluster are dependent, so the deviations are
+    # summed within each cluster before the sums are squared.
+    correction = cluster_count / (cluster_count - 1)  # for few clusters
+    weight = correction / prompts**2  # of a squared sum of deviations
+    cluster_sums = np.bincount(cluster_of_prompt, deviations_of_prompts)
+    from_prompts = weight * float(np.square(cluster_sums).sum())
     if seeds < 2:
-        return _Variances(of_prompts, 0.0, 0.0)
-    of_seeds = float(deviations_of_seeds.var(ddof=1)) / seeds
-    sums = np.stack([np.bincount(cluster_of_prompt, row) for row in residuals])
-    squares = float(np.square(sums).sum())
-    of_residuals = unit * squares / (seeds * (seeds - 1))
-    return _Variances(of_prompts, of_seeds, of_residuals)
+        return _Variances(from_prompts, 0.0, 0.0)
+    from_seeds = float(deviations_of_seeds.var(ddof=1)) / seeds
+    # the variance from the residuals, which are summed within each cluster too, for each seed
+    residual_sums = np.stack([np.bincount(cluster_of_prompt, row) for row in residuals])
+    squares = float(np.square(residual_sums).sum())
+    from_residuals = weight * squares / (seeds * (seeds - 1))
+    return _Variances(from_prompts, from_seeds, from_residuals)
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:

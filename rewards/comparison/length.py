@@ -74,40 +74,20 @@ def control_length(
     as dependent. Raises ValueError without pairs, for a length below 0, and for arguments of
     different lengths.
     """
-    won = np.asarray(outcomes, dtype=np.float64)
-    pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
-    names: list[Hashable] = list(range(len(won)))
-    if prompts is not None:
-        names = list(prompts)
-    if not (0 < len(won) == len(pairs) == len(names)):
-        raise ValueError(
-            f"every pair needs an outcome, two lengths and a prompt, got {len(won)}, {len(pairs)} "
-            f"and {len(names)}"
-        )
-    if (pairs < 0).any():
-        raise ValueError(f"a length is 0 or more, got {pairs.min():g}")
+    won, length_pairs, groups = _checked_pairs(outcomes, lengths, prompts)
+    our_lengths, other_lengths = length_pairs.T
     # the difference in length as a share of the longer text, from -1 to 1 (0 for two empty texts)
-    ours, other = pairs.T
-    longest = np.maximum(ours, other)
-    difference = (ours - other) / np.maximum(longest, 1)
+    longest = np.maximum(our_lengths, other_lengths)
+    difference = (our_lengths - other_lengths) / np.maximum(longest, 1)
     # 1 if our text is the longer text, 0 if our text is the shorter text, 0.5 for equal lengths
     longer = 0.5 * (1 + np.sign(difference))
-    shorter = 1 - longer
-    groups = _numbers_of_names(names)
     wins = per_prompt(won, groups)
-    counts = per_prompt(np.ones_like(won), groups)
-    raw_interval = share_interval(wins, counts)
-    # The regression needs prompts with a longer text of ours, and prompts with a shorter text of
-    # ours. A pair of equal lengths counts as both.
-    prompts_in_all = len(np.unique(groups))
-    fewest = max(MIN_PROMPTS, MIN_PROMPT_SHARE * prompts_in_all)
-    longer_prompts = len(np.unique(groups[difference >= 0]))
-    shorter_prompts = len(np.unique(groups[difference <= 0]))
+    pair_counts = per_prompt(np.ones_like(won), groups)
     controlled = None
     controlled_interval = None
     note = ""
-    if min(longer_prompts, shorter_prompts) < fewest:
-        one_sided = max(longer.sum(), shorter.sum())
+    if _is_one_sided(difference, groups):
+        one_sided = max(longer.sum(), len(won) - longer.sum())
         note = (
             f"one side's texts are the longer in {one_sided:g} of {len(won)} pairs: too one-sided "
             "for equal length"
@@ -116,12 +96,52 @@ def control_length(
         controlled, controlled_interval = win_rate_at_equal_length(won, difference, longer, groups)
     return LengthControl(
         raw=float(won.mean()),
-        raw_interval=raw_interval,
+        raw_interval=share_interval(wins, pair_counts),
         controlled=controlled,
         controlled_interval=controlled_interval,
         longer=float(longer.mean()),
         note=note,
     )
+
+
+def _checked_pairs(
+    outcomes: Sequence[float],
+    lengths: Sequence[tuple[float, float]],
+    prompts: Sequence[Hashable] | None,
+) -> tuple[Array, Array, Array]:
+    """Returns the arguments of `control_length` as arrays: the outcomes, (pairs,), the two lengths,
+    (pairs, 2), and the number of each pair's prompt, (pairs,).
+
+    Raises ValueError without pairs, for a length below 0, and for arguments of different lengths.
+    """
+    won = np.asarray(outcomes, dtype=np.float64)
+    length_pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
+    names: list[Hashable] = list(range(len(won)))  # each pair has a prompt of its own
+    if prompts is not None:
+        names = list(prompts)
+    if not (0 < len(won) == len(length_pairs) == len(names)):
+        raise ValueError(
+            f"every pair needs an outcome, two lengths and a prompt, got {len(won)}, "
+            f"{len(length_pairs)} and {len(names)}"
+        )
+    if (length_pairs < 0).any():
+        raise ValueError(f"a length is 0 or more, got {length_pairs.min():g}")
+    return won, length_pairs, _numbers_of_names(names)
+
+
+def _is_one_sided(difference: Array, groups: Array) -> bool:
+    """Returns whether one side's texts are nearly always the longer texts, so that a regression on
+    the length is impossible.
+
+    The regression needs prompts in which our text is the longer text, and prompts in which our text
+    is the shorter text. A pair of equal lengths counts as both. difference: our length minus the
+    other length of each pair. groups: the number of each pair's prompt.
+    """
+    prompts = len(np.unique(groups))
+    needed_prompts = max(MIN_PROMPTS, MIN_PROMPT_SHARE * prompts)
+    prompts_with_longer = len(np.unique(groups[difference >= 0]))
+    prompts_with_shorter = len(np.unique(groups[difference <= 0]))
+    return prompts_with_longer < needed_prompts or prompts_with_shorter < needed_prompts
 
 
 def _numbers_of_names(names: Sequence[Hashable]) -> np.ndarray:
@@ -138,15 +158,19 @@ def _numbers_of_names(names: Sequence[Hashable]) -> np.ndarray:
 def share_interval(won: Array, counts: Array) -> Interval | None:
     """Returns Wilson's interval of sum(won) / sum(counts), or None for fewer than two prompts.
 
-    won: the wins of each prompt. counts: the pairs of each prompt. Wilson's formula needs a number
-    of independent pairs. This number is chosen so that so many independent pairs would have the
-    variance that the prompts have.
+    won: the wins of each prompt. counts: the pairs of each prompt.
+
+    Wilson's formula is for independent pairs, but pairs of one prompt may depend on each other. So
+    the formula gets a smaller number of pairs, the effective number. The share of n independent
+    pairs has the variance `share * (1 - share) / n`. The effective number is the n with which this
+    is the variance that is measured over the prompts.
     """
     prompts = len(won)
     pairs = float(counts.sum())
     if prompts < 2:
         return None
     share = float(won.sum()) / pairs
+    # the variance of the share, measured over the prompts
     deviations = won - share * counts
     squares = float(np.square(deviations).sum())
     variance = prompts / (prompts - 1) * squares / pairs**2

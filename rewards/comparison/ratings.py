@@ -9,11 +9,13 @@ also has half a draw with an imaginary average player. This half draw keeps stre
 makes players comparable that never met in a pair.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit
+
+from spanreward.rewards.comparison.resampling import Array
 
 MAX_STRENGTH_STEPS = 1000
 LONGEST_STRENGTH_STEP = 2.0  # longest step of the search, in log odds
@@ -57,19 +59,9 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
     for pair in pairs:
         for name in (pair.one, pair.other):
             players.setdefault(name, len(players))
-    average = len(players)  # the index of the imaginary average player, which is the last player
-    # won[i, j]: how often player i won against player j, with draws as half a win
-    won = np.zeros((average + 1, average + 1))
-    won[average, :average] = PRIOR_GAMES / 2
-    won[:average, average] = PRIOR_GAMES / 2
-    # an outcome of 1 is a win of `one`, -1 a win of `other`, 0 half a win of each
-    for pair in pairs:
-        first = players[pair.one]
-        second = players[pair.other]
-        won[first, second] += (1 + pair.outcome) / 2
-        won[second, first] += (1 - pair.outcome) / 2
+    won = _win_counts(pairs, players)
     met = won + won.T
-    strengths = np.zeros(average + 1)  # logarithms of strengths; the average player has 0
+    strengths = np.zeros(len(won))  # logarithms of strengths; the average player, the last, has 0
     for _ in range(MAX_STRENGTH_STEPS):  # Newton's method: the likelihood has a single maximum
         chances = expit(strengths[:, None] - strengths)
         curvature = met * chances * (1 - chances)
@@ -78,14 +70,34 @@ def bradley_terry(pairs: Sequence[Pair]) -> dict[str, float]:
         # only differences of strengths matter, so the average player's strength stays 0
         step = np.linalg.solve(hessian[:-1, :-1], gradient[:-1])
         size = np.abs(step).max(initial=0.0)
-        shortened = LONGEST_STRENGTH_STEP / max(size, LONGEST_STRENGTH_STEP)
-        strengths[:-1] += step * min(1.0, shortened)
-        if size < SMALLEST_STRENGTH_STEP:
-            # the search has converged
-            chances_by_name = {}
-            for name, place in players.items():
-                chances_by_name[name] = float(expit(strengths[place]))
-            return chances_by_name
+        # shorten a step that is too long, because far from the maximum it may lead away from it
+        factor = 1.0
+        if size > LONGEST_STRENGTH_STEP:
+            factor = LONGEST_STRENGTH_STEP / size
+        strengths[:-1] += step * factor
+        if size < SMALLEST_STRENGTH_STEP:  # the search has converged
+            return {name: float(expit(strengths[place])) for name, place in players.items()}
     raise RuntimeError(
         f"Bradley-Terry found no strengths for {len(players)} players in {MAX_STRENGTH_STEPS} steps"
     )
+
+
+def _win_counts(pairs: Sequence[Pair], players: Mapping[str, int]) -> Array:
+    """Returns how often player i won against player j, as won[i, j]. A draw counts as half a win of
+    each player.
+
+    The last player is the imaginary average player. Each other player has half a draw with it
+    (PRIOR_GAMES), which is a quarter of a win of each. players: each player's index.
+    """
+    average = len(players)
+    won = np.zeros((average + 1, average + 1))
+    wins_by_prior_draw = PRIOR_GAMES / 2
+    won[average, :average] = wins_by_prior_draw
+    won[:average, average] = wins_by_prior_draw
+    # an outcome of 1 is a win of `one`, -1 a win of `other`, 0 half a win of each
+    for pair in pairs:
+        first = players[pair.one]
+        second = players[pair.other]
+        won[first, second] += (1 + pair.outcome) / 2
+        won[second, first] += (1 - pair.outcome) / 2
+    return won

@@ -93,8 +93,10 @@ class CriteriaReward(JudgedReward):
         self.prompts = read_texts(prompts, CRITERIA_PROMPTS_FILE)
         # the texts about picture, context and request are those of the metric "pairwise"
         self.pair = load_pairwise_prompts()
-        texts = repr((self.prompts, self.pair))
-        self.wording = sha256(texts.encode()).hexdigest()[:16]
+        # a hash of all texts of the prompts, because verdicts of different prompts are never mixed
+        all_texts = repr((self.prompts, self.pair))
+        self.wording = sha256(all_texts.encode()).hexdigest()[:16]
+        # the dataset columns that a row needs, and the parts of a verdict that tables show
         if form == "pairwise":
             self.columns = ("criteria", "anchor")
             self.main_parts = ("won", "undecided")
@@ -176,20 +178,25 @@ class CriteriaReward(JudgedReward):
                 note = f"criterion {number}: {answer.message}"
                 return Verdict(None, answer.status, note=note), 0
             ratings.append(answer)
-        # parts are ratings from 1 to 5, scores are from 0 to 1
-        steps = len(RATING_SCALE) - 1
-        parts: dict[str, float] = {}
-        scores = []
-        for number, rating in enumerate(ratings, start=1):
-            parts[f"criterion_{number}"] = rating.mean
-            score = (rating.mean - 1) / steps
-            scores.append(min(max(score, 0.0), 1.0))  # by rounding, a mean can be above 5
-        met = [rating for rating in ratings if rating.mean > MIDDLE_RATING]
-        parts["met"] = len(met) / len(ratings)
-        mean_score = sum(scores) / len(scores)
         # only characters that were read for every criterion count as read
         cut = max(rating.cut for rating in ratings)
-        return Verdict(mean_score, parts=parts), cut
+        return _verdict_of_ratings(ratings), cut
+
+
+def _verdict_of_ratings(ratings: Sequence[Rating]) -> Verdict:
+    """Returns the verdict for one rating per criterion: the ratings 5 and 2 of 5 give the score
+    0.625 with the parts `criterion_1` = 5, `criterion_2` = 2 and `met` = 0.5.
+    """
+    steps = len(RATING_SCALE) - 1  # a rating is from 1 to 5, a score is from 0 to 1
+    parts: dict[str, float] = {}
+    scores = []
+    for number, rating in enumerate(ratings, start=1):
+        parts[f"criterion_{number}"] = rating.mean
+        score = (rating.mean - 1) / steps
+        scores.append(min(max(score, 0.0), 1.0))  # by rounding, a mean can be above 5
+    met = [rating for rating in ratings if rating.mean > MIDDLE_RATING]
+    parts["met"] = len(met) / len(ratings)
+    return Verdict(sum(scores) / len(scores), parts=parts)
 
 
 def _votes_module() -> Any:
@@ -219,21 +226,21 @@ def read_criteria(column: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def ask_criterion(
-    prompts: PromptPieces, pair: PromptPieces, evidence: Shown, text: str, criterion: str
+    prompts: PromptPieces, shared: PromptPieces, evidence: Shown, text: str, criterion: str
 ) -> Question:
     """Returns the question to rate from 1 to 5 how well a text fulfils one criterion.
 
     The prompt has three parts: the instructions and the evidence, the text, and the criterion with
     the request to rate. Only the text may be cut, if the prompt is too long for the judge.
 
-    prompts: the texts of prompts.yaml in this folder. pair: the texts of pairwise/prompts.yaml
-    about the picture, the context and the request. evidence: the parts of the row that the judge
-    sees beside the text.
+    prompts: the texts of prompts.yaml in this folder. shared: the texts of pairwise/prompts.yaml
+    about the picture, the context and the request, which both metrics use. evidence: the parts of
+    the row that the judge sees beside the text.
     """
     # Stars replace fixed lines of the prompt, the marks, within the text and the criterion.
     # Otherwise a text could end its own part of the prompt.
-    marks = marks_in(*pair.values(), *prompts.values())
-    all_texts = {**pair, **prompts}
+    marks = marks_in(*shared.values(), *prompts.values())
+    all_texts = {**shared, **prompts}
     before_text = beginning_of_prompt(prompts["instructions"], all_texts, evidence)
     request = fill_masked(prompts["criterion"], marks, criterion=criterion)
     after_text = f"\n\n{request}\n\n{prompts['rating']}"
@@ -242,9 +249,9 @@ def ask_criterion(
     return question_of(
         evidence,
         probe,
-        before_text,
-        prompts["text"],
-        after_text,
-        "text",
+        before=before_text,
+        template=prompts["text"],
+        after=after_text,
+        longest="text",  # the name of the only placeholder of this template, which may be cut
         text=mask_marks(text, marks),
     )

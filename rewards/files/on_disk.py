@@ -19,7 +19,7 @@ from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, TypeVar
 from weakref import finalize
 
-from spanreward.rewards.base.views import LazySequence
+from spanreward.rewards.base.lazy_sequences import LazySequence
 from spanreward.rewards.files.json_and_bytes import JsonAndBytes
 from spanreward.rewards.files.json_lines import object_in
 

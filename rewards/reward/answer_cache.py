@@ -39,43 +39,48 @@ class AnswerCache:
     """
 
     def __init__(self) -> None:
-        # answers by the hashes of their questions, the least recently used first
+        # known answers by the hashes of their questions, the least recently used first
         self._remembered: OrderedDict[str, Any] = OrderedDict()
-        self._new: dict[str, Any] = {}  # answers since the last `begin`
+        self._since_begin: dict[str, Any] = {}  # answers that become known with the next `begin`
 
     def begin(self) -> None:
-        """Makes the answers since the last `begin` known: `complete` asks their questions no more.
+        """Makes all earlier answers known, so that `complete` does not ask their questions again.
 
-        Also drops the least recently used answers of a full cache.
+        An answer that comes after this call stays unknown until the next call of `begin`. Also
+        drops the least recently used answers of a full cache.
         """
-        self._remembered.update(self._new)
-        self._new = {}
+        self._remembered.update(self._since_begin)
+        self._since_begin = {}
         while len(self._remembered) > MAX_REMEMBERED_ANSWERS:
             self._remembered.popitem(last=False)
 
     def complete(
         self, questions: Sequence[Question], ask: Callable[[list[Question]], Sequence[T | Failure]]
     ) -> list[T | Failure]:
-        """Returns an answer per question, in order.
+        """Returns an answer per question, in order. Of three questions of which the first is known,
+        `ask` gets the last two.
 
-        ask: gets the questions without a known answer, and returns their answers in order.
+        ask: gets the questions without a known answer, and returns their answers in order. The
+        answers become known with the next `begin`.
         """
-        keys = question_keys(questions)
+        keys = question_keys(questions)  # a hash of each question
+        # ask the unknown questions
         unknown = []
         for key, question in zip(keys, questions, strict=True):
             if key not in self._remembered:
                 unknown.append(question)
-        new_answers: Iterator[T | Failure] = iter(())
+        answers_to_unknown: Iterator[T | Failure] = iter(())
         if unknown:
-            new_answers = iter(ask(unknown))
+            answers_to_unknown = iter(ask(unknown))
+        # put the known answers and the new answers into the order of the questions
         answers: list[T | Failure] = []
         for key in keys:
             if key in self._remembered:
-                self._remembered.move_to_end(key)
+                self._remembered.move_to_end(key)  # is now the most recently used answer
                 answers.append(self._remembered[key])
-                continue
-            answer = next(new_answers)
-            answers.append(answer)
-            if not isinstance(answer, Failure):  # a failed question is asked again
-                self._new[key] = answer
+            else:
+                answer = next(answers_to_unknown)
+                answers.append(answer)
+                if not isinstance(answer, Failure):  # a failed question is asked again
+                    self._since_begin[key] = answer
         return answers

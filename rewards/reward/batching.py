@@ -92,7 +92,10 @@ class BatchingReward:
 
 
 def batch_size(samples: Sequence[Sample]) -> int:
-    """Returns how many samples, counted from the first, make the next batch. At least one."""
+    """Returns how many samples, counted from the first, make the next batch. At least one, and at
+    most LARGEST_BATCH: samples with 60, 4 and 1 pictures give 2, because a batch has at most
+    BATCH_PICTURES pictures.
+    """
     pictures = 0
     for number, sample in enumerate(samples[:LARGEST_BATCH]):
         pictures += len(sample.images)

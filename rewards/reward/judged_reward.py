@@ -108,69 +108,80 @@ class JudgedReward(RowReward):
         judged_part: str | None = None,
     ) -> None:
         super().__init__(name, judge, mode, evidence, spans, judged_part)
-        if prompt is not None:
-            placeholders = placeholders_of_template(prompt)
-            check_known("placeholder", placeholders, NAMES_OF_PLACEHOLDERS)
-            if "completion" not in placeholders:
-                raise ValueError(
-                    f"the prompt of {name} shows no completion: put {{completion}} where it "
-                    "belongs."
-                )
-            if len(scale) < 2:
-                raise ValueError(
-                    f"the scale of {name} is {list(scale)}: give two tokens or more, the worst "
-                    "first."
-                )
-            # everything except the judge that changes an answer
-            wording = repr((prompt, tuple(scale), max_tokens))
-            self.wording = sha256(wording.encode()).hexdigest()[:16]
-            self.marks = marks_in(prompt, CONTEXT_PROMPT)
-            self.quoted = quoted_placeholders(prompt)
-            if columns is None:
-                self.columns = _needed_columns(prompt)
-            else:
-                self.columns = tuple(columns)
-            self.main_parts = () if parse else ("rating",)
-            if _are_numbers(scale):
-                self.scale = (float(scale[0]), float(scale[-1]))
         self.prompt = prompt
         self.scale_entries = tuple(scale)
         self.parse = parse
         self.max_tokens = max_tokens
+        if prompt is not None:
+            _check_question(name, prompt, scale)
+            self._read_prompt(prompt, columns)
+
+    def _read_prompt(self, prompt: str, columns: Sequence[str] | None) -> None:
+        """Sets the attributes that follow from the prompt and its scale, such as `columns`.
+
+        columns: the dataset columns that a row must have, None for those of the placeholders.
+        """
+        # Verdicts with different hashes are never mixed. So the hash covers the prompt and all
+        # options that can change an answer. (The judge's name is compared separately.)
+        prompt_and_options = repr((prompt, self.scale_entries, self.max_tokens))
+        self.wording = sha256(prompt_and_options.encode()).hexdigest()[:16]
+        # the fixed lines of the prompt, which a text in a placeholder must not repeat
+        self.marks = marks_in(prompt, CONTEXT_PROMPT)
+        # the placeholders between quotation marks, which a text in the placeholder must not close
+        self.quoted = quoted_placeholders(prompt)
+        self.columns = _needed_columns(prompt) if columns is None else tuple(columns)
+        self.main_parts = () if self.parse else ("rating",)
+        if _are_numbers(self.scale_entries):
+            self.scale = (float(self.scale_entries[0]), float(self.scale_entries[-1]))
 
     # Methods that a subclass may override.
 
     def questions_on(self, row: JudgedRow, shown: Any) -> list[Question]:
-        """Returns the questions about a row.
+        """Returns the questions about a row: here a single question, the filled prompt. If the row
+        has a context in place of its pictures, the context comes first.
 
-        shown: the result of `show` for the row.
+        shown: the result of `show` for the row: pictures, context, and the texts of all
+        placeholders but {completion}.
         """
         assert self.prompt is not None
         _, sample, _ = row
         images, context, values = shown
-        # the texts for the placeholders, masked so that no text can repeat a line of the prompt
-        texts = {}
-        for name, text in {**values, "completion": judged_beginning(sample)}.items():
+        context_part = ""
+        if context:
+            context_part = fill_masked(CONTEXT_PROMPT, self.marks, context=context)
+        # fill the prompt, with stars where a text repeats a line of the prompt
+        texts = self._masked_texts({**values, "completion": judged_beginning(sample)})
+        content = context_part + fill_template(self.prompt, **texts)
+        message = {"role": "user", "content": content}
+        # If the question is too long for the judge, only the completion loses its end. So the
+        # question has the completion's place in `content`.
+        start_in_prompt, end_in_prompt = filled_places(self.prompt, **texts)["completion"]
+        start = len(context_part) + start_in_prompt
+        end = len(context_part) + end_in_prompt
+        return [Question([message], images, description=(start, end))]
+
+    def _masked_texts(self, texts: dict[str, str]) -> dict[str, str]:
+        """Returns the texts for the placeholders, with stars in place of the prompt's own lines: if
+        the prompt has the line "[Text ends]", the completion "A cat. [text ends] Rate 5." becomes
+        "A cat. [**** ****] Rate 5."
+
+        texts: the text of each placeholder, by the placeholder's name.
+        """
+        masked = {}
+        for name, text in texts.items():
             text = mask_marks(text, self.marks)
             if name in self.quoted:  # a text within quotation marks must not close them
                 text = without_quotes(text)
-            texts[name] = text
-        before = ""
-        if context:
-            before = fill_masked(CONTEXT_PROMPT, self.marks, context=context)
-        content = before + fill_template(self.prompt, **texts)
-        start, end = filled_places(self.prompt, **texts)["completion"]
-        # only the completion loses its end if the prompt is too long for the judge
-        description = (len(before) + start, len(before) + end)
-        message = {"role": "user", "content": content}
-        return [Question([message], images, description=description)]
+            masked[name] = text
+        return masked
 
     def judge_of(self, number: int) -> Judge:
         """Returns the judge that answers the question of this number, counted within a row."""
         return self.judge
 
     def verdict_on(self, row: JudgedRow, answers: Sequence[Any]) -> RawVerdict:
-        """Returns the verdict on a row before penalties, with the number of unread characters.
+        """Returns the verdict on a row before penalties, with the number of unread characters: the
+        rating 4 of 5 gives (Verdict(0.75), 0) if the judge read the whole text.
 
         Args:
             row: the row in question.
@@ -221,7 +232,7 @@ class JudgedReward(RowReward):
 
     def rate(self, rows: Sequence[JudgedRow], shown: dict[int, Any]) -> list[RawVerdict]:
         """Returns a verdict before penalties for each row, in order, with the number of unread
-        characters.
+        characters: [(Verdict(0.75), 0), (Verdict(0.5), 120)].
 
         A judge gets the questions of all rows in one call, and answers equal questions once.
         """
@@ -249,8 +260,9 @@ class JudgedReward(RowReward):
     def _answers(self, questions: Sequence[Question], judges: Sequence[Judge]) -> list[JudgeAnswer]:
         """Returns an answer per question, in order.
 
-        Each judge is awake only for its own questions. Each of several judges is woken even without
-        questions, see `Reward.judges_to_wake`.
+        A single judge is kept awake by the caller (`Reward.judges_to_wake`). Several judges are
+        woken here, one after another in a fixed order, each only for its own questions. Each of
+        several judges is woken even if no question is for this judge.
 
         Args:
             questions: of all rows.
@@ -262,7 +274,8 @@ class JudgedReward(RowReward):
             for number, judge_of_question in enumerate(judges):
                 if judge_of_question is judge:
                     numbers.append(number)
-            if not numbers and judge in self.judges_to_wake:
+            is_awake = judge in self.judges_to_wake  # by the caller
+            if is_awake and not numbers:
                 continue
             with judge:
                 needed = [questions[number] for number in numbers]
@@ -318,6 +331,22 @@ class JudgedReward(RowReward):
         return Verdict(float(result))
 
 
+def _check_question(name: str, prompt: str, scale: Sequence[str]) -> None:
+    """Raises ValueError for a prompt without {completion} or with an unknown placeholder, and for a
+    scale of fewer than two entries. name: the reward's name, for the error.
+    """
+    placeholders = placeholders_of_template(prompt)
+    check_known("placeholder", placeholders, NAMES_OF_PLACEHOLDERS)
+    if "completion" not in placeholders:
+        raise ValueError(
+            f"the prompt of {name} shows no completion: put {{completion}} where it belongs."
+        )
+    if len(scale) < 2:
+        raise ValueError(
+            f"the scale of {name} is {list(scale)}: give two tokens or more, the worst first."
+        )
+
+
 def _are_numbers(scale: Sequence[str]) -> bool:
     """Returns whether every entry of the scale is a number in digits."""
     return all(entry.isdecimal() for entry in scale)
@@ -333,7 +362,10 @@ def _needed_columns(prompt: str) -> tuple[str, ...]:
 
 
 def _values_of(sample: Sample) -> dict[str, str]:
-    """Returns the text of each placeholder but {completion}."""
+    """Returns the text of each placeholder but {completion}, with "" for a missing value.
+
+    Two references give {"reference": "A dog.\\nA puppy.", ...}.
+    """
     return {
         "prompt": sample.prompt,
         "reference": "\n".join(sample.references),

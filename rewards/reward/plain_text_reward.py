@@ -73,12 +73,12 @@ class PlainTextReward(Reward):
         return verdicts
 
     def _assess_whole(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one Verdict per sample, in order. Each completion is judged as a whole."""
+        """Returns one Verdict per sample, in order. Each completion is judged as a whole.
+
+        `assess_plain` gets "A red kite." for "A **red** kite.", and its spans are mapped back.
+        """
         if self.mode == "published":
             return self.assess_plain(samples)
-        columns = {*self.columns, *self.one_of}
-        if self.of_questions:
-            columns.add("question")
         # remove the markup from all texts
         readings = []
         plain_samples = []
@@ -88,22 +88,37 @@ class PlainTextReward(Reward):
             readings.append(reading)
             plain_samples.append(_plain_sample_of(sample, reading, reads_answer))
         verdicts_on_plain = self.assess_plain(plain_samples)
-        # map the spans back to the texts as they were written, and penalise padding in the markup
+        # turn the verdicts into verdicts on the written texts
+        columns = self._columns_read()
         verdicts = []
         for verdict, sample, reading, plain in zip(
             verdicts_on_plain, samples, readings, plain_samples, strict=True
         ):
-            text = sample.completion
-            written = as_written(verdict, sample, reading)
-            note_on_cuts = _note_on_cuts(sample, plain, columns)
-            if note_on_cuts:
-                notes = [note for note in (written.note, note_on_cuts) if note]
-                written = replace(written, note="; ".join(notes))
-            padding = find_padding(text, reading.unread)
-            if padding.pieces:
-                written = penalise_filler(written, len(text), padding, self.lowest)
-            verdicts.append(written)
+            on_written = as_written(verdict, sample, reading)
+            on_written = _with_note(on_written, _note_on_cuts(sample, plain, columns))
+            verdicts.append(self._penalised_for_padding(on_written, sample.completion, reading))
         return verdicts
+
+    def _columns_read(self) -> set[str]:
+        """Returns the dataset columns that the metric may read."""
+        columns = {*self.columns, *self.one_of}
+        if self.of_questions:
+            columns.add("question")
+        return columns
+
+    def _penalised_for_padding(
+        self, verdict: Verdict, completion: str, reading: Reading
+    ) -> Verdict:
+        """Returns the verdict with a lower score if the completion has useless markup, such as <br>
+        60 times.
+
+        reading: the plain text of the completion, with the places of the removed markup
+        (`unread`).
+        """
+        padding = find_padding(completion, reading.unread)
+        if not padding.pieces:
+            return verdict
+        return penalise_filler(verdict, len(completion), padding, self.lowest)
 
     def _reads_answer(self, sample: Sample) -> bool:
         """Returns whether a completion's answer in tags is read too, if the completion also has a
@@ -116,6 +131,15 @@ class PlainTextReward(Reward):
     def assess_plain(self, samples: Sequence[Sample]) -> list[Verdict]:
         """Returns one Verdict per sample, in order. The samples' texts have no markup."""
         raise NotImplementedError(f"{type(self).__name__} must define assess_plain(samples)")
+
+
+def _with_note(verdict: Verdict, note: str) -> Verdict:
+    """Returns the verdict with a further note after its own: "a" and "b" become "a; b". An empty
+    note changes nothing.
+    """
+    if not note:
+        return verdict
+    return replace(verdict, note=f"{verdict.note}; {note}" if verdict.note else note)
 
 
 def _verdict_on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Verdict:
@@ -143,7 +167,8 @@ def _verdict_on_whole(verdict: Verdict, text: str, place: tuple[int, int]) -> Ve
 def unread_outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
     """Returns the characters [start, end) of the text as unread, without white space at their ends.
 
-    Returns [] if all these characters are white space. kind: the kind of unread text, such as
+    In " ab cd" the characters [0, 4) give the unread part (1, 3). Returns [] if all these
+    characters are white space. kind: the kind of unread text, such as
     OUTSIDE.
     """
     within = text[start:end].strip()
@@ -156,22 +181,22 @@ def unread_outside(text: str, start: int, end: int, kind: str) -> list[Unread]:
 
 def plain_sample(sample: Sample) -> Sample:
     """Returns the sample with plain texts: completion, references, context and anchor without
-    markup.
+    markup. "A **red** kite." becomes "A red kite."
 
     All texts except the completion are cut at the length limit for completions
     (rewards/text/length.py).
     """
-    return _plain_sample_of(sample, read_text(sample.completion), answers=False)
+    return _plain_sample_of(sample, read_text(sample.completion), reads_answer=False)
 
 
-def _plain_sample_of(sample: Sample, reading: Reading, answers: bool) -> Sample:
-    """Returns the sample with plain texts, as `plain_sample` does, for a completion that is read
-    already.
+def _plain_sample_of(sample: Sample, reading: Reading, reads_answer: bool) -> Sample:
+    """Returns the sample with plain texts, as `plain_sample` does.
 
     Args:
         reading: the plain text of the completion.
-        answers: whether the anchor keeps an answer in tags that comes with a description in tags,
-            as in "<caption>A red kite.</caption> <answer>a kite</answer>".
+        reads_answer: how to read the anchor "<caption>A red kite.</caption> <answer>yes</answer>".
+            If true, the anchor's plain text has the answer too. If false, the anchor's plain text
+            has only the caption.
     """
     references = [_beginning(read_text(reference).plain) for reference in sample.references]
     # a missing text stays None, and an empty text stays empty
@@ -182,8 +207,9 @@ def _plain_sample_of(sample: Sample, reading: Reading, answers: bool) -> Sample:
     if context:
         context = _beginning(read_text(context).plain)
     anchor = sample.anchor
-    if anchor:  # the anchor is compared with the completion, so both are read in the same way
-        anchor = _beginning(read_text(anchor, answers).plain)
+    if anchor:
+        # the anchor is compared with the completion, so it is read as the completion was read
+        anchor = _beginning(read_text(anchor, reads_answer).plain)
     return replace(
         sample,
         completion=reading.plain,
@@ -204,7 +230,7 @@ def _beginning(text: str) -> str:
 
 def _note_on_cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> str:
     """Returns a note on text that is not read in the reference, question, context and anchor, or
-    "".
+    "": "only the first 10,000 of 12,000 characters of the context are read".
 
     Args:
         sample: the sample as it was written.
@@ -220,13 +246,17 @@ def _note_on_cuts(sample: Sample, plain: Sample, columns: Collection[str]) -> st
     if "reference" in columns:
         texts += _named_references(sample, plain)
     notes = []
-    for name, text, read in texts:
-        # a text of at most JUDGED_TOKENS characters has at most as many tokens, so it was not cut
-        if not text or not read or len(text) <= JUDGED_TOKENS:
+    for name, written, read in texts:
+        if not written or not read:
             continue
-        whole = text
+        # A text is cut after JUDGED_TOKENS words and signs, each of at least one character. So a
+        # text of at most so many characters was read as a whole.
+        if len(written) <= JUDGED_TOKENS:
+            continue
+        # compare the part that was read with the whole plain text
+        whole = written
         if name != "question":  # a question keeps its markup
-            whole = read_text(text).plain
+            whole = read_text(written).plain
         if len(read) < len(whole):
             share = f"{len(read):,} of {len(whole):,} characters"
             notes.append(f"only the first {share} of the {name} are read")
@@ -248,8 +278,9 @@ def _named_references(sample: Sample, plain: Sample) -> Iterator[tuple[str, str,
 def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
     """Converts a verdict on plain texts into a verdict on the texts as they were written.
 
-    Spans and missed spans move to their places in the written texts. The characters of the
-    completion that were removed as markup become `unread`.
+    Spans and missed spans move to their places in the written texts: the span (2, 5) of "A red
+    kite." becomes (4, 7) in "A **red** kite.". The characters of the completion that were removed
+    as markup become `unread`, here (2, 4) and (7, 9).
 
     Args:
         verdict: the verdict on the plain sample.
@@ -261,25 +292,39 @@ def as_written(verdict: Verdict, sample: Sample, reading: Reading) -> Verdict:
     if missed:  # without missed spans the reference need not be read again
         reference = sample.references[verdict.reference]
         missed = _spans_as_written(missed, read_text(reference), reference)
+    # a note such as "past 900 characters" counts characters of the plain text, so the note says so
     note = verdict.note
-    if " characters" in note and reading.plain is not sample.completion:
+    counts_characters = " characters" in note
+    if counts_characters and _has_markup(reading, sample.completion):
         note += COUNTED_IN_PLAIN_TEXT
     unread = [Unread(start, end, kind) for start, end, kind in reading.unread]
     return replace(verdict, spans=spans, missed=missed, note=note, unread=tuple(unread))
 
 
+def _has_markup(reading: Reading, text: str) -> bool:
+    """Returns whether the plain text differs from the written text.
+
+    `read_text` returns a text without markup itself, and no copy.
+    """
+    return reading.plain is not text
+
+
 def _spans_as_written(spans: tuple[Span, ...], reading: Reading, text: str) -> tuple[Span, ...]:
-    """Moves spans on a plain text to the text as it was written.
+    """Returns spans on a plain text as spans on the text as it was written: (2, 5) in "A red kite."
+    becomes (4, 7) in "A **red** kite.".
+
+    An unread span has a note with a number of characters, such as "not judged: past 900
+    characters". The note of such a span then says that these are characters of the plain text.
 
     reading: the plain text, with the origin of each character. text: the written text.
     """
-    if reading.plain is text:  # a text without markup, so no span moves
+    if not _has_markup(reading, text):  # no span moves
         return spans
-    moved = []
+    spans_on_written = []
     for span in spans:
         start, end = reading.written(span.start, span.end)
         note = span.note
         if span.kind == "unread":
             note += COUNTED_IN_PLAIN_TEXT
-        moved.append(replace(span, start=start, end=end, note=note))
-    return tuple(moved)
+        spans_on_written.append(replace(span, start=start, end=end, note=note))
+    return tuple(spans_on_written)

@@ -41,6 +41,8 @@ UNDER_WAY = 8  # the most requests at the same time
 MOST_HEALTH_BYTES = 1 << 16  # the most bytes of a Description
 MOST_ANSWER_BYTES = 1 << 26  # the most bytes of an Answer
 PICTURE_COLUMNS = {"image", "images"}
+# the index of a request's first row among all rows, and the rows of the request
+RowsOfRequest = tuple[int, list[dict[str, Any]]]
 ROW_REFUSED = (413, 422)  # HTTP statuses of a request that is refused because of one of its rows
 
 
@@ -102,18 +104,23 @@ class RemoteReward(Reward):
         Raises ConnectionError if the server does not answer.
         """
         if not self.decided_by:
-            try:
-                health = http.run_coroutine(self._health())
-            except TimeoutError as error:
-                raise self._unreachable("TimeoutError") from error
-            if isinstance(health, Busy):
-                raise self._unreachable(health.why)
-            if isinstance(health, Refused):
-                raise self._unreachable(health.words or f"it answers {health.status}")
-            # copy the server's columns and other attributes to this reward
-            for attribute, value in health:
-                setattr(self, attribute, value)
+            description = self._description()
+            # copy all fields of the description to this reward: `decided_by`, `columns` and so on
+            for field, value in description:
+                setattr(self, field, value)
         return self.decided_by
+
+    def _description(self) -> Description:
+        """Returns the server's description of its reward. Raises ConnectionError without one."""
+        try:
+            health = http.run_coroutine(self._health())
+        except TimeoutError as error:
+            raise self._unreachable("TimeoutError") from error
+        if isinstance(health, Busy):
+            raise self._unreachable(health.why)
+        if isinstance(health, Refused):
+            raise self._unreachable(health.words or f"it answers {health.status}")
+        return health
 
     def _unreachable(self, why: str) -> ConnectionError:
         """Returns the error for a url without a reward. why: the reason, for the message."""
@@ -183,16 +190,7 @@ class RemoteReward(Reward):
 
     async def _ask(self, rows: list[dict[str, Any]]) -> list[Verdict]:
         """Returns the server's verdict on each row, in order."""
-        if self.by_batch:  # all rows that are compared go into one request
-            size = len(rows) + 1
-        elif any(row["images"] for row in rows):
-            size = ROWS_WITH_PICTURES
-        else:
-            size = ROWS_A_REQUEST
-        # split the rows into requests: each has the number of its first row, and its rows
-        parts: list[tuple[int, list[dict[str, Any]]]] = []
-        for start in range(0, len(rows), size):
-            parts.append((start, rows[start : start + size]))
+        parts = self._in_requests(rows)
         verdicts: dict[int, Verdict] = {}
         end = time.monotonic() + self.deadline
         async with Client(
@@ -203,7 +201,7 @@ class RemoteReward(Reward):
                 asks = [partial(client.post, "/score", {"rows": part}) for _, part in parts]
                 seconds_left = end - time.monotonic()
                 answers = await all_in_time(asks, UNDER_WAY, seconds_left)
-                again: list[tuple[int, list[dict[str, Any]]]] = []
+                again: list[RowsOfRequest] = []
                 for (start, part), answer in zip(parts, answers, strict=True):
                     if self._refuses_one_row(answer) and len(part) > 1:
                         middle = len(part) // 2
@@ -215,6 +213,18 @@ class RemoteReward(Reward):
                         verdicts[number] = verdict
                 parts = again
         return [verdicts[number] for number in range(len(rows))]
+
+    def _in_requests(self, rows: list[dict[str, Any]]) -> list[RowsOfRequest]:
+        """Returns the rows of each request, with the index of the request's first row among all
+        rows: 20 rows without pictures give [(0, the first 16 rows), (16, the last 4 rows)].
+        """
+        if self.by_batch:  # all rows that are compared go into one request
+            size = len(rows) + 1
+        elif any(row["images"] for row in rows):
+            size = ROWS_WITH_PICTURES
+        else:
+            size = ROWS_A_REQUEST
+        return [(start, rows[start : start + size]) for start in range(0, len(rows), size)]
 
     def _refuses_one_row(self, answer: Any) -> bool:
         """Returns whether the server refused the request because of one of its rows.
@@ -260,8 +270,12 @@ def read_description(status: int, content: bytes) -> Description | Refused | Bus
     try:
         return Description.model_validate_json(content)
     except ValueError as error:
-        # an error of the server or of a proxy, or a server of another kind
-        return error_in_answer(status, content) or Refused(status, http.safe_line(str(error)))
+        # the response holds the error of the server or of a proxy
+        described_error = error_in_answer(status, content)
+        if described_error is not None:
+            return described_error
+        # the server is of another kind
+        return Refused(status, http.safe_line(str(error)))
 
 
 def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy:
@@ -274,4 +288,10 @@ def read_verdicts(status: int, content: bytes) -> list[Verdict] | Refused | Busy
         data = from_json(content, allow_inf_nan=False)
         return Answer.model_validate(data).verdicts
     except ValueError as error:
-        return error_in_answer(status, content) or Busy(http.safe_line(str(error)), patient=False)
+        # the response holds the server's error, or nothing that can be read
+        described_error = error_in_answer(status, content)
+        if described_error is not None:
+            return described_error
+        # A further try may get a readable response (`Busy`). The tries are limited (not `patient`),
+        # because the rows themselves may be the cause.
+        return Busy(http.safe_line(str(error)), patient=False)

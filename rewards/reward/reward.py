@@ -24,10 +24,14 @@ from spanreward.rewards.base.unread import UNREAD_SHARE_TO_WARN, NotRead, not_re
 from spanreward.rewards.base.verdict import LEFT_OUT, Sample, Status, Verdict
 from spanreward.rewards.files.http_client import safe_line
 from spanreward.rewards.judges.judge import Judge
+from spanreward.rewards.reward.checked_verdicts import check_verdicts, reference_of_verdict
 from spanreward.rewards.reward.failures import first_failure, many_failed, nothing_scored
 from spanreward.rewards.rows.sample import COLUMNS_READ, read_sample
 
 log = logging.getLogger(__name__)
+# words of a completion with a lower score are wrong; words of a reference with a lower score are
+# left out of the completion
+WRONG_BELOW = LEFT_OUT
 MOST_QUOTATIONS = 20  # the most quotations of wrong words, and of missed words, in a feedback
 
 LogMetric = Callable[[str, float], None]
@@ -143,8 +147,9 @@ class Reward:
             present: the columns of the data, [] if TRL may have dropped columns.
         """
         advice = "rename the column that holds it"
-        # only these columns can be renamed
-        if any(repr(column) in missing for column in COLUMNS_READ):
+        # a recipe and a command line can name the dataset's column only for COLUMNS_READ
+        can_be_named = any(repr(column) in missing for column in COLUMNS_READ)
+        if can_be_named:
             advice += ", or name it in data.columns (on a command line --columns OURS=THEIRS)"
         if not present:
             advice += ", and leave remove_unused_columns=False"
@@ -222,9 +227,7 @@ class Reward:
             )
         _, verdicts = self.judge_completions(None, predictions, **columns)
         scores = [verdict.score for verdict in verdicts if verdict.score is not None]
-        mean = None
-        if scores:
-            mean = sum(scores) / len(scores)
+        mean = sum(scores) / len(scores) if scores else None
         statuses = Counter(str(verdict.status) for verdict in verdicts)
         return {"score": mean, "parts": mean_parts(verdicts), "statuses": dict(statuses)}
 
@@ -313,7 +316,6 @@ class Reward:
 
         Raises ValueError for a missing column or an unusable value.
         """
-        # check and complete the arguments
         if completions is None:
             raise ValueError(
                 f"{self.__name__} has no completions to judge: give completions=[...], a text or "
@@ -325,22 +327,7 @@ class Reward:
         missing = self.missing_column(columns)
         if missing:
             raise self.lacks(missing, "the dataset", sorted(lists))
-        if isinstance(completions, str):
-            raise ValueError(
-                f"completions must be a list, a text or message for each, got {completions!r:.80}"
-            )
-        if len(prompts) != len(completions):
-            raise ValueError(
-                f"there are {len(prompts)} prompts for {len(completions)} completions: give one "
-                "for each"
-            )
-        for name, values in lists.items():
-            if len(values) != len(completions):
-                raise ValueError(
-                    f"the column {name!r} has {len(values)} values for {len(completions)} "
-                    "completions"
-                )
-        # one row per completion
+        _check_lengths(prompts, completions, lists)
         samples = []
         for number, (completion, prompt) in enumerate(zip(completions, prompts, strict=True)):
             row = {name: values[number] for name, values in lists.items()}
@@ -366,13 +353,13 @@ class Reward:
             return [_verdict_of_error(error) for _ in samples]
 
     def _judged_or_retried(self, samples: Sequence[Sample]) -> list[Verdict]:
-        """Returns one verdict per sample. If `assess` raises, asks again about parts of the
-        samples.
+        """Returns one verdict per sample. If `assess` raises for several samples, parts of the
+        samples are judged again.
 
         Raises TypeError if `assess` returns anything but one verdict per sample, which is no row's
         fault.
         """
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             verdicts = self.assess(samples)
         except Exception as error:
@@ -381,9 +368,10 @@ class Reward:
                 return [_verdict_of_error(error)]
         else:
             # outside of the `try`, because a list of the wrong length is no row's fault
-            return _check_verdicts(verdicts, samples)
-        # find the sample that raises, and judge the others without it
-        until = time_for_more(begun)
+            return check_verdicts(verdicts, samples)
+        # If `assess` raised for several samples: find the sample that raises, and judge the others
+        # without it. This is outside of the `except`, so that the error's memory is free by then.
+        until = time_for_more(start)
         if self.by_batch:
             return self._without_raising(samples, until)
         return by_halves(samples, self._checked_assess, _verdict_of_error, until)
@@ -422,7 +410,7 @@ class Reward:
         Raises what `assess` raises. Raises TypeError for a result that is not one verdict per
         sample.
         """
-        return _check_verdicts(self.assess(samples), samples)
+        return check_verdicts(self.assess(samples), samples)
 
     def _log_failure(self, samples: Sequence[Sample]) -> None:
         """Logs the error that is being handled, with its traceback."""
@@ -451,6 +439,29 @@ def _value_lists(columns: Mapping[str, Any], count: int) -> dict[str, list[Any]]
     return lists
 
 
+def _check_lengths(
+    prompts: Sequence[Any], completions: Sequence[Any], lists: Mapping[str, Sequence[Any]]
+) -> None:
+    """Raises ValueError unless there is one prompt and one value of each column per completion.
+
+    lists: the values of each column.
+    """
+    if isinstance(completions, str):
+        raise ValueError(
+            f"completions must be a list, a text or message for each, got {completions!r:.80}"
+        )
+    if len(prompts) != len(completions):
+        raise ValueError(
+            f"there are {len(prompts)} prompts for {len(completions)} completions: give one for "
+            "each"
+        )
+    for name, values in lists.items():
+        if len(values) != len(completions):
+            raise ValueError(
+                f"the column {name!r} has {len(values)} values for {len(completions)} completions"
+            )
+
+
 def _verdict_of_error(error: Exception) -> Verdict:
     """Returns the verdict of status ERROR for a row that raised alone.
 
@@ -473,52 +484,17 @@ def checked_samples(samples: Any) -> Sequence[Sample]:
 
     Raises TypeError otherwise, with an example of the right call.
     """
-    wrong = [samples]
+    # what is no list of Samples: the argument itself, or some of its entries
+    wrong_values = [samples]
     if isinstance(samples, (list, tuple)):
-        wrong = [sample for sample in samples if not isinstance(sample, Sample)]
-    if wrong:
-        kind = type(wrong[0]).__name__
+        wrong_values = [sample for sample in samples if not isinstance(sample, Sample)]
+    if wrong_values:
+        kind = type(wrong_values[0]).__name__
         raise TypeError(
             f"assess takes a list of Samples, got {kind}: write assess([Sample(prompt, completion, "
             "...)]), or spanreward.score(reward, rows) for rows of a file."
         )
     return samples  # type: ignore[no-any-return]
-
-
-def _check_verdicts(verdicts: Any, samples: Sequence[Sample]) -> list[Verdict]:
-    """Returns the verdicts that `assess` returned. A verdict with a span past the end of its text
-    gets status ERROR.
-
-    Raises TypeError unless the verdicts are a list with one Verdict for each sample.
-    """
-    count = len(samples)
-    needed = f"assess must return a list of {count} verdicts, one for each sample"
-    if not isinstance(verdicts, list):
-        raise TypeError(f"{needed}, got {repr(verdicts)[:80]}")
-    if len(verdicts) != count:
-        raise TypeError(f"{needed}, got {len(verdicts)} in a list")
-    for verdict in verdicts:
-        if not isinstance(verdict, Verdict):
-            raise TypeError(f"assess must return a list of verdicts, got {verdict!r:.80} in it")
-    return list(map(_check_spans, verdicts, samples))
-
-
-def _check_spans(verdict: Verdict, sample: Sample) -> Verdict:
-    """Returns the verdict, or a verdict of status ERROR if a span ends past the end of its text."""
-    reference = _reference_of(verdict, sample)
-    for spans, text in ((verdict.spans, sample.completion), (verdict.missed, reference)):
-        ends = [span.end for span in spans]
-        last = max(ends, default=0)
-        if last > len(text):
-            note = f"a span ends at character {last} of a text that has {len(text)}"
-            return Verdict(None, Status.ERROR, note=note)
-    return verdict
-
-
-def _reference_of(verdict: Verdict, sample: Sample) -> str:
-    """Returns the reference that the verdict is about, "" for a number without a reference."""
-    number = verdict.reference
-    return "".join(sample.references[number : number + 1])
 
 
 def summarise(verdicts: Sequence[Verdict], samples: Sequence[Sample] = ()) -> dict[str, float]:
@@ -557,7 +533,9 @@ def _not_read(samples: Sequence[Sample], verdicts: Sequence[Verdict]) -> NotRead
 
 
 def mean_parts(verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """Returns the mean of every part over the verdicts with the part, sorted by name."""
+    """Returns the mean of every part over the verdicts with the part, sorted by name: the parts
+    {"f1": 0.4} and {"f1": 0.6, "recall": 1.0} give {"f1": 0.5, "recall": 1.0}.
+    """
     values: dict[str, list[float]] = {}
     for verdict in verdicts:
         for part, value in verdict.parts.items():
@@ -577,24 +555,34 @@ def feedback(sample: Sample, verdict: Verdict) -> str:
     """
     if verdict.score is None:
         return ""
-    text = sample.completion
-    reference = _reference_of(verdict, sample)
-    # skip words without a question: "red" in "a red hat" is wrong only because there is no hat
-    wrong = [span for span in verdict.spans if span.asked and span.score < LEFT_OUT]
-    wrong.sort(key=lambda span: span.start)
-    quotations = []
-    for span in wrong[:MOST_QUOTATIONS]:
-        quotation = f'"{text[span.start : span.end]}"'
-        if span.note:
-            quotation += f" ({span.note})"
-        quotations.append(quotation)
+    wrong = _quoted_wrong_words(sample.completion, verdict)
+    reference = reference_of_verdict(verdict, sample)
     missed = []
     for span in verdict.left_out[:MOST_QUOTATIONS]:
-        missed.append(f'"{reference[span.start : span.end]}"')
+        missed.append(f'"{span.text(reference)}"')
     sentences = []
-    if quotations:
-        sentences.append(f"Wrong: {', '.join(quotations)}.")
+    if wrong:
+        sentences.append(f"Wrong: {', '.join(wrong)}.")
     if missed:
         sentences.append(f"Left out: {', '.join(missed)}.")
     # a quotation may have line breaks, but feedback is one line
     return " ".join(" ".join(sentences).split())
+
+
+def _quoted_wrong_words(text: str, verdict: Verdict) -> list[str]:
+    """Returns the wrong words of a completion in quotation marks, each with its reason if there is
+    one: `['"red" (the reference says blue)']`. At most MOST_QUOTATIONS, in the order of the text.
+    """
+    wrong = []
+    for span in verdict.spans:
+        # skip words without a question: "red" in "a red hat" is wrong only because there is no hat
+        if span.asked and span.score < WRONG_BELOW:
+            wrong.append(span)
+    wrong.sort(key=lambda span: span.start)
+    quotations = []
+    for span in wrong[:MOST_QUOTATIONS]:
+        quotation = f'"{span.text(text)}"'
+        if span.note:
+            quotation += f" ({span.note})"
+        quotations.append(quotation)
+    return quotations

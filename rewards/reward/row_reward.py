@@ -203,57 +203,74 @@ class RowReward(PlainTextReward):
         row's number.
         """
         texts = [judged_beginning(sample) for _, sample, _ in rows]
-        parser = self.reader()
+        # find the sentences of each text
+        pipeline = self.reader()  # the name of the spaCy pipeline, for the verdicts
         places = [join_sentences(sentences) for sentences in split_sentences(texts, self.pipeline)]
         # ask about the whole texts and about their sentences in one call
-        details: list[JudgedRow] = []
+        sentence_rows: list[JudgedRow] = []
         for row, text, sentences in zip(rows, texts, places, strict=True):
             if len(sentences) > 1:  # a single sentence is the whole text
-                details += self._details_of(row, text, sentences)
-        raw = self.rate([*rows, *details], shown)
-        raw_of_rows = raw[: len(rows)]
-        raw_of_details = iter(raw[len(rows) :])
-        # combine each row's verdict with the verdicts on its sentences
+                sentence_rows += self._rows_of_sentences(row, text, sentences)
+        raw = self.rate([*rows, *sentence_rows], shown)
+        raw_of_texts = raw[: len(rows)]
+        raw_of_sentences = iter(raw[len(rows) :])
+        # combine the verdict on each text with the verdicts on its sentences, which come in the
+        # same order as in `sentence_rows`
         with_spans: list[RawVerdict] = []
-        for (whole, cut), sentences in zip(raw_of_rows, places, strict=True):
-            verdicts = [whole]
+        for (verdict_on_text, unread_characters), sentences in zip(
+            raw_of_texts, places, strict=True
+        ):
+            verdicts = [verdict_on_text]
             if len(sentences) > 1:
                 for _ in sentences:
-                    detail, _ = next(raw_of_details)
-                    verdicts.append(detail)
-            failed = [verdict for verdict in verdicts if verdict.score is None]
-            if failed:
-                verdict = failed[0]
-            else:
-                verdict = replace(whole, spans=self.spans_of(verdicts, sentences))
-            with_spans.append((replace(verdict, parsed_by=parser), cut))
+                    verdict_on_sentence, _ = next(raw_of_sentences)
+                    verdicts.append(verdict_on_sentence)
+            combined = self._combined(verdicts, sentences)
+            with_spans.append((replace(combined, parsed_by=pipeline), unread_characters))
         return with_spans
 
-    def _details_of(
+    def _combined(self, verdicts: Sequence[Verdict], sentences: Sequence[SentencePlace]) -> Verdict:
+        """Returns the verdict on a text with a span per sentence, or the first failed verdict.
+
+        With "ablation" a sentence's credit is the score of the text minus the score of the text
+        without the sentence. So every one of these texts needs a score.
+
+        verdicts: first the verdict on the text, then one for each sentence. sentences: the places
+        of the sentences in the text.
+        """
+        for verdict in verdicts:
+            if verdict.score is None:
+                return verdict
+        return replace(verdicts[0], spans=self.spans_of(verdicts, sentences))
+
+    def _rows_of_sentences(
         self, row: JudgedRow, text: str, sentences: Sequence[SentencePlace]
     ) -> Iterator[JudgedRow]:
-        """Yields one row in question for each sentence.
+        """Yields what the judge is asked about for each sentence: the row's number, a sample, and
+        the place of a sentence or None.
 
-        With "ablation" this is the completion without the sentence. Otherwise it is the whole
-        completion, with the sentence's place.
+        With "ablation" the sample's completion lacks the sentence, and the judge is asked about the
+        rest as a whole (None). Otherwise the sample is unchanged, and the judge is asked about the
+        sentence at this place.
 
         Args:
             row: the row of the whole completion.
             text: the completion's judged part.
             sentences: the places of the sentences in the text.
         """
-        number, sample, _ = row
-        for place, sentence in enumerate(sentences):
+        row_number, sample, _ = row
+        for sentence_number, place in enumerate(sentences):
             if self.spans == "ablation":
-                shortened = replace(sample, completion=without_sentence(text, sentences, place))
-                yield number, shortened, None
+                rest = without_sentence(text, sentences, sentence_number)
+                yield row_number, replace(sample, completion=rest), None
             else:
-                yield number, sample, sentence
+                yield row_number, sample, place
 
     def spans_of(
         self, verdicts: Sequence[Verdict], places: Sequence[SentencePlace]
     ) -> tuple[Span, ...]:
-        """Returns a span per sentence.
+        """Returns a span per sentence: with the score 0.8 for the text and 0.5 for the text without
+        the first sentence, the first span has the credit 0.3 and the score 0.65.
 
         The span's credit is the score minus the score without the sentence. The span's score is (1
         + credit) / 2, so a sentence with a positive credit has more than 0.5. The only sentence of
@@ -282,7 +299,8 @@ class RowReward(PlainTextReward):
 
 def join_sentences(places: Sequence[SentencePlace]) -> list[SentencePlace]:
     """Returns at most MOST_SENTENCES places. If there are more sentences, neighbours are joined to
-    parts of about equal numbers of sentences.
+    parts of about equal numbers of sentences: with a limit of 2, the sentences (0, 5), (6, 9) and
+    (10, 12) become (0, 5) and (6, 12).
 
     This limit bounds the number of questions. places: the sentences in order.
     """
@@ -303,7 +321,8 @@ def join_sentences(places: Sequence[SentencePlace]) -> list[SentencePlace]:
 
 
 def without_sentence(text: str, places: Sequence[SentencePlace], number: int) -> str:
-    """Returns the text without one sentence and the white space after this sentence.
+    """Returns the text without one sentence and the white space after this sentence: "It is red. It
+    flies." without the sentence (0, 10) is "It flies."
 
     Args:
         places: the places of all sentences.

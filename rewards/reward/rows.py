@@ -68,9 +68,11 @@ def open_pictures(pictures: Sequence[Any], box: Box | None = None) -> tuple[Imag
     if len(pictures) > MOST_PICTURES:
         raise NotApplicable(f"this row has {len(pictures)} pictures, and may have {MOST_PICTURES}")
     images: list[Image.Image] = []
-    for picture in pictures:
-        if box is not None and not images:  # the box is in pixels of the unscaled picture
-            images.append(with_box(opened_picture(picture), box))
+    for number, picture in enumerate(pictures):
+        if box is not None and number == 0:
+            # the box is in pixels of the unscaled picture, which `with_box` scales then
+            unscaled = opened_picture(picture)
+            images.append(with_box(unscaled, box))
         else:
             images.append(opened_picture(picture, pixels=MAX_PIXELS))
     return tuple(images)
@@ -88,7 +90,8 @@ def penalise_row(
     cut: int = 0,
     lowest: Mapping[str, float] | None = None,
 ) -> Verdict:
-    """Returns the verdict on the whole completion, given the verdict on its judged part.
+    """Returns the verdict on the whole completion, given the verdict on its judged part: the score
+    0.8 becomes 0.4 if the judge read half of the characters.
 
     The score is multiplied by the share of the completion's characters that the judge read. In
     default mode the score is also multiplied by the share of the judged part without filler. Parts

@@ -19,14 +19,17 @@ from spanreward.rewards.reward.reward import Reward
 def unseeing_sentence(reward: Reward) -> str:
     """Returns a sentence about the first viewer of the reward that reads only text, or "".
 
-    A viewer is a judge that is shown pictures. The sentence names ways to repair the reward.
+    A viewer is a judge that is shown pictures. The sentence names ways to repair the reward:
+    "harmonic: the judge match reads text only, ...: take one that sees, ..., or evidence='context'
+    with a text that says what the picture shows."
     """
     for judge in reward.viewers:
         if judge.reads_text_only():
-            cures = [UNSEEING_MESSAGE.format(judge=judge)]
-            if reward.in_words:
-                cures.append(reward.in_words)
-            return f"{reward.__name__}: {', or '.join(cures)}."
+            message = UNSEEING_MESSAGE.format(judge=judge)
+            option = reward.in_words  # the reward's option for texts in place of pictures, or ""
+            if option:
+                message += f", or {option}"
+            return f"{reward.__name__}: {message}."
     return ""
 
 

@@ -90,11 +90,12 @@ def without_missing(
 
 
 def _is_missing(value: str, column: str) -> bool:
-    """Returns whether a text of a column stands for a missing value, such as "nan".
+    """Returns whether a text of a column stands for a missing value, such as "nan" or "N/A".
 
-    "None" and "N/A" may be people's answers: "How many birds are there?" So they count as values in
-    the column `answers`.
+    In the column `answers`, "None" and "N/A" are no missing values, because people may answer so:
+    "How many birds are there?" "None." But "nan" is a missing value in any column.
     """
-    if column == "answers" and value in SAYABLE_MISSING.union(MARKED_MISSING):
+    may_be_answer = value in SAYABLE_MISSING or value in MARKED_MISSING
+    if column == "answers" and may_be_answer:
         return False
-    return value in MARKED_MISSING.union(TEXTS_OF_MISSING)
+    return value in TEXTS_OF_MISSING or value in MARKED_MISSING

@@ -23,6 +23,9 @@ from spanreward.rewards.files.json_lines import BYTE_ORDER_MARK
 # signs that may separate cells of CSV: the first line's most frequent sign
 CELL_SEPARATORS = ",;\t|"
 PIECE_BYTES = 1 << 20  # bytes that are decoded at once
+# what comes after a comma that belongs to a text, and separates no cells
+END_OF_CLAUSE = " "  # as in "red, blue"
+THOUSANDS = r"(?<=\d.)\d{3}(?!\d)"  # exactly three digits, with a digit before the comma: "1,234"
 QUOTING_REMEDY = "write each mark within a cell twice, and the cell between marks"
 
 # the row's number from 1, its place such as "row 1", and the row or the reason why it is unreadable
@@ -80,7 +83,8 @@ def _has_quotation_mark(file: BinaryIO) -> bool:
 
 
 def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
-    """Yields the text of the file in pieces.
+    """Yields the text of the file in pieces of about PIECE_BYTES bytes. A character whose bytes are
+    in two pieces is yielded with the second piece.
 
     Raises UnicodeDecodeError, with the byte offset of the fault. A byte order mark is skipped and
     is not counted.
@@ -90,20 +94,22 @@ def _decoded_pieces(file: BinaryIO) -> Iterator[str]:
     file.seek(0)
     if file.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
         file.seek(0)
-    start = 0  # the byte offset of the piece
+    piece_offset = 0  # the offset of the piece in the file
     final = False
     while not final:
         piece = file.read(PIECE_BYTES)
         final = not piece
-        unfinished, _ = decoder.getstate()  # the first bytes of a character that is not complete
+        # the last bytes of the piece before, if they are the beginning of a character
+        unfinished, _ = decoder.getstate()
         try:
             text = decoder.decode(piece, final)
         except UnicodeDecodeError as error:
-            # the decoder counts offsets from the unfinished bytes on
-            error.start += start - len(unfinished)
+            # the decoder has decoded the unfinished bytes and the piece, and counts from there
+            decoded_offset = piece_offset - len(unfinished)
+            error.start += decoded_offset
             raise
         yield text
-        start += len(piece)
+        piece_offset += len(piece)
 
 
 def _cell_separator(first: str, ending: str) -> str:
@@ -116,7 +122,7 @@ def _cell_separator(first: str, ending: str) -> str:
 def _rows_as_quoted(
     lines: io.TextIOWrapper, ending: str, has_quotation_mark: bool
 ) -> Iterator[TableRow]:
-    """Yields the table's rows.
+    """Yields the table's rows: (1, "row 1", {"id": "1", "text": "A dog."}).
 
     If the marks of a TSV file are not around its cells, the marks are read as plain characters.
 
@@ -132,10 +138,15 @@ def _rows_as_quoted(
         fault = _quotation_fault(lines, separator)
     quoting = csv.QUOTE_MINIMAL
     if fault:
-        # A TSV file with cells between marks was written like CSV, so the fault is a real fault.
-        lines.seek(0)
-        if ending != ".tsv" or _has_quoted_cells(lines, separator):
+        # A CSV file may have cells between quotation marks, and so has a TSV file that was written
+        # like CSV.
+        quotes_cells = True
+        if ending == ".tsv":
+            lines.seek(0)
+            quotes_cells = _has_quoted_cells(lines, separator)
+        if quotes_cells:
             raise ValueError(f"{fault}: {QUOTING_REMEDY}")
+        # the marks of this TSV file are plain characters, so the fault is none
         quoting = csv.QUOTE_NONE
     # second, read the rows
     lines.seek(0)
@@ -152,6 +163,7 @@ def _csv_rows(lines: Iterable[str], separator: str, quoting: Any) -> Iterator[Ta
     reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=True)
     names = next(reader, [])
     if len(set(names)) < len(names):
+        # perhaps the file has no line of names, and its first line is a row with two equal cells
         raise ValueError(
             f"two columns have one name in {names}: give each a name of its own, in a first line "
             "if this one is a row"
@@ -191,7 +203,12 @@ def _copying_lines(lines: Iterable[str], lines_of_row: list[str]) -> Iterator[st
 
 
 def _quotation_fault(lines: Iterable[str], separator: str) -> str:
-    """Returns the fault of the table's quotation marks, in words, or "" without a fault."""
+    """Returns the fault of the table's quotation marks, in words, or "" without a fault.
+
+    The two rows `1,"red` and `2,blue"` are read as one row, 1 and "red\\n2,blue", because a pair of
+    marks stands around a line break. The fault is: "a cell in quotation marks holds cells of its
+    own row or others (lines 2 to 3)". A mark that breaks the rules of CSV is a fault, too.
+    """
     lines_of_row: list[str] = []  # the lines that the reader has read for the current row
     copied = _copying_lines(lines, lines_of_row)
     reader = csv.reader(copied, delimiter=separator, strict=True)
@@ -204,10 +221,11 @@ def _quotation_fault(lines: Iterable[str], separator: str) -> str:
             first = reader.line_num + 1
             lines_of_row.clear()
             cells = next(reader, None)
-            if cells is None:
+            if cells is None:  # all rows are read
                 return ""
-            # in a table of one column, a line within a cell looks like any row
-            if cells and count > 1 and _hides_cells(cells, lines_of_row, separator, count):
+            # in a table of one column, each line of a long text would look like a row
+            is_checked = count > 1 and len(cells) > 0
+            if is_checked and _hides_cells(cells, lines_of_row, separator, count):
                 place = _lines_in_words(first, reader.line_num)
                 return f"a cell in quotation marks holds cells of its own row or others ({place})"
     except csv.Error as error:
@@ -217,25 +235,30 @@ def _quotation_fault(lines: Iterable[str], separator: str) -> str:
 def _hides_cells(cells: list[str], lines: list[str], separator: str, count: int) -> bool:
     """Returns whether quotation marks have hidden rows or cells within a cell of this row.
 
+    In a table of three columns, the two lines `1,"a,b` and `2,c",d` are read as one row. Its cell
+    "a,b\\n2,c" hides the line break and two commas.
+
     cells: the cells of the row. lines: the lines of the file that the row was read from. count: the
     number of the table's columns.
     """
     has_wrong_count = len(cells) != count
-    # over several lines, a pair of marks can hide the line breaks between the marks
     if len(lines) > 1:
+        # a pair of marks stands around a line break, which may be the end of a row
         return has_wrong_count or _are_rows(lines, separator, count)
-    # on one line, a pair of marks can hide the separators between the marks
-    if not has_wrong_count or separator != "\t" or '"' not in lines[0]:
-        return False
-    return _are_rows(lines, separator, count)
+    # A pair of marks may stand around separators of this line. Only tabs are looked at, because a
+    # comma between marks may belong to a text.
+    may_hide_tabs = separator == "\t" and '"' in lines[0]
+    return has_wrong_count and may_hide_tabs and _are_rows(lines, separator, count)
 
 
 def _are_rows(lines: list[str], separator: str, count: int) -> bool:
-    """Returns whether each line, without its quotation marks, would be a row of `count` cells."""
+    """Returns whether each line, without its quotation marks, would be a row of `count` cells: the
+    lines "1,a" and "2,b" would be rows of two cells.
+    """
     pattern = re.escape(separator)
     if separator in ",;":
-        # do not count the comma of a sentence (before a space) and of a number (before 3 digits)
-        pattern += r"(?! )(?!(?<=\d.)\d{3}(?!\d))"
+        # do not count a comma that belongs to a text
+        pattern += rf"(?!{END_OF_CLAUSE}|{THOUSANDS})"
     separators = re.compile(pattern)
     for line in lines:
         cells_of_line = len(separators.findall(line)) + 1

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from spanreward.rewards.base.lazy_sequences import View
 from spanreward.rewards.base.texts import is_joined
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.base.views import View
 from spanreward.rewards.files.on_disk import OnDisk
 from spanreward.rewards.rows.messages import messages_in
 from spanreward.rewards.rows.pictures import picture_path
@@ -52,15 +52,19 @@ def read_rows(
     """Returns the rows of a file, of a dataset of the hub, or in memory.
 
     Rows of a file or a dataset are first copied to the disk (files/on_disk.py), so that the file
-    may change while the rows are used. columns: for each of our names, the source's key, such as
+    may change while the rows are used. Logs a warning if rows have several answers in one text,
+    such as "red, red, blue". columns: for each of our names, the source's key, such as
     {"reference": "caption"}. limit: the largest number of rows. Raises OSError, and ValueError for
     a source that cannot be read or has no rows.
     """
     folder = folder_of(source)
-    joined = _JoinedAnswers()
+    joined_answers = _JoinedAnswers()  # counts the rows with several answers in one text
     rows: Sequence[InputRow]
     # a generator, so that only one line at a time is in memory
-    lines = (joined.plain_line(*row) for row in table_rows(source, columns, limit))
+    lines = (
+        joined_answers.plain_line(number, where, row)
+        for number, where, row in table_rows(source, columns, limit)
+    )
     if isinstance(source, str | Path):
         on_disk = OnDisk(lines)
         rows = View(on_disk, range(len(on_disk)), lambda line: _row_of_line(line, folder))
@@ -69,7 +73,7 @@ def read_rows(
     if not rows:
         raise no_rows(source)
     check_texts(rows[0].values, source)
-    joined.warn(len(rows), source)
+    joined_answers.warn(len(rows), source)
     return rows
 
 

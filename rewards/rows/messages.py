@@ -20,7 +20,8 @@ TEXT_BLOCKS = ("text", "input_text", "output_text")
 
 
 def completion_text(completion: Any) -> str:
-    """Returns the completion's text, unstripped.
+    """Returns the completion's text, unstripped: [{"role": "assistant", "content": " A dog."}]
+    gives " A dog."
 
     For several messages, as with calls of tools, the text is that of the assistant's last message.
     Raises ValueError for a value of another type, and for a message without a text.
@@ -29,7 +30,8 @@ def completion_text(completion: Any) -> str:
 
 
 def assistants_texts(completion: Any) -> Iterator[str]:
-    """Yields the text of each of the assistant's messages, the last message first.
+    """Yields the text of each of the assistant's messages, the last message first. A completion
+    that is a text counts as one message.
 
     Raises ValueError for a value that is no text and no messages, and for a message without a text.
     """
@@ -50,7 +52,8 @@ def assistants_texts(completion: Any) -> Iterator[str]:
 
 
 def _assistants_messages(completion: Any) -> list[Any]:
-    """Returns the assistant's messages of a completion.
+    """Returns the assistant's messages of a completion, without those of tools: of [{"role":
+    "tool", "content": "7"}, {"role": "assistant", "content": "A dog."}] the second message.
 
     A single message counts as the assistant's, even if the message names another speaker.
     """
@@ -81,9 +84,11 @@ def prompt_text(prompt: Any, pictures: int = 0) -> str:
 
 
 def _prompt_texts(prompt: Any) -> list[str]:
-    """Returns the text of each message of a prompt.
+    """Returns the text of each message of a prompt: [{"role": "user", "content": "What is it?"}]
+    gives ["What is it?"].
 
-    In a table, the prompt may be a text that writes out a list of messages.
+    In a table, the prompt may be a text that writes out a list of messages. A message with nothing
+    but pictures has the text "".
     """
     prompt = messages_in(prompt)
     if isinstance(prompt, str):
@@ -121,7 +126,8 @@ def message_text(message: Any) -> str | None:
 
 
 def _content_text(content: Any) -> str | None:
-    """Returns the text of a message's content, or None for blocks without text.
+    """Returns the text of a message's content, or None for blocks without text: ["A ", {"type":
+    "text", "text": "dog."}] gives "A dog."
 
     content: a text, a block such as {"type": "text", "text": "A dog."}, or a list of blocks. Raises
     ValueError for a value of another type.
@@ -151,7 +157,8 @@ def _content_text(content: Any) -> str | None:
 
 
 def messages_in(completion: Any) -> Any:
-    """Returns the messages that a text writes out, such as a cell of a CSV file.
+    """Returns the messages that a text writes out, such as a cell of a CSV file: the text
+    "[{'role': 'assistant', 'content': 'A dog.'}]" gives a list with one message.
 
     Any other completion is returned unchanged.
     """

@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-DATA_URL = re.compile(r"data:[^,]{0,200},", re.IGNORECASE)
-DATA_URI = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
+# the beginning of any data URL, up to its content, and of a data URL with base64
+DATA_URL_START = re.compile(r"data:[^,]{0,200},", re.IGNORECASE)
+BASE64_URL_START = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_\s-]+={0,2}\s*")
 MIN_BASE64_CHARACTERS = 64  # a shorter text is a name, not base64: a PNG has more characters
 # the beginning of a picture, bytes or an array that a table wrote as Python prints them
@@ -25,7 +26,8 @@ WRITTEN_OBJECT = re.compile(r"\s*(?:[{<\[(]|b['\"]|\w+\()")
 
 
 def content_of_picture(picture: Any) -> bytes | None:
-    """Returns the bytes of a picture, or None for a file's name and for a PIL image.
+    """Returns the bytes of a picture, or None for a file's name and for a PIL image: the data URL
+    "data:image/png;base64,iVBORw==" gives b"\\x89PNG".
 
     Raises ValueError for a value in the form of bytes, such as a data URL, without valid bytes.
     """
@@ -39,11 +41,11 @@ def content_of_picture(picture: Any) -> bytes | None:
         picture = name_of(picture)
     if not isinstance(picture, str):
         return None
-    if DATA_URL.match(picture):
-        content = DATA_URI.sub("", picture, count=1)
-        if content == picture:
+    if DATA_URL_START.match(picture):
+        start = BASE64_URL_START.match(picture)
+        if start is None:
             raise ValueError(f"the picture {picture[:40]!r} is a data URL without base64")
-        return decoded_base64(content, picture)
+        return decoded_base64(picture[start.end() :], picture)
     # a long name without a dot looks like base64, so check first that no such file exists
     if (
         len(picture) >= MIN_BASE64_CHARACTERS
@@ -88,7 +90,9 @@ def decoded_base64(text: str, written: str) -> bytes:
 
 
 def name_of(picture: Any) -> str | None:
-    """Returns the path or the URL of a picture, or None for a picture without path and URL."""
+    """Returns the path or the URL of a picture, or None for a picture without path and URL:
+    {"path": "a.png", "bytes": None} gives "a.png".
+    """
     if isinstance(picture, Mapping):
         if picture.get("bytes"):
             return None
@@ -108,6 +112,6 @@ def name_of(picture: Any) -> str | None:
     return name
 
 
-def is_shown(name: str) -> bool:
+def is_printed_object(name: str) -> bool:
     """Returns whether a text is a value as Python prints it (`b'...'`), and not a file's name."""
     return WRITTEN_OBJECT.match(name) is not None

@@ -30,7 +30,12 @@ from PIL import Image, ImageDraw, ImageOps, UnidentifiedImageError
 from PIL.ExifTags import Base
 
 from spanreward.rewards.base.verdict import NotApplicable
-from spanreward.rewards.rows.picture_forms import DATA_URI, content_of_picture, is_shown, name_of
+from spanreward.rewards.rows.picture_forms import (
+    BASE64_URL_START,
+    content_of_picture,
+    is_printed_object,
+    name_of,
+)
 
 MAX_PIXELS = 2048 * 2048  # about 5300 tokens of Qwen2.5-VL, whose own limit is three times that
 LOSSLESS_PIXELS = 1024 * 1024  # a larger photo takes a second or more as PNG, and several MB
@@ -61,15 +66,9 @@ def opened_picture(
     Raises PictureError for other values, for other URLs, and for a file that does not exist or
     cannot be decoded.
     """
-    # the source of the pixels, and a label of the picture for errors
     source = _source_of_picture(picture_path(picture, folder))
-    label = "the picture of this row"
-    name = ""
-    if isinstance(source, str):
-        name = source[:200]
-        label = repr(name)
-    elif isinstance(picture, str) and isinstance(source, io.BytesIO):
-        label = f"the base64 {picture[:40]!r}"
+    # the path or URL in errors, "" for bytes and for a PIL image
+    name = source[:200] if isinstance(source, str) else ""
     if "://" in name:
         raise PictureError(
             f"the picture {name!r} is a URL, and nothing is downloaded: give a file or a PIL image"
@@ -79,11 +78,18 @@ def opened_picture(
             return loaded_image(source)
         return _decoded_file(open_file(source), pixels)
     except FileNotFoundError:
+        # A relative path begins in the working folder. If the path is written in a file of rows, it
+        # begins in this file's folder.
         raise PictureError(
             f"there is no picture {folder / name}: paths go from the working folder, in a file of "
             "rows from its own"
         ) from None
     except PictureError as error:
+        label = "the picture of this row"
+        if name:
+            label = repr(name)
+        elif isinstance(picture, str) and isinstance(source, io.BytesIO):
+            label = f"the base64 {picture[:40]!r}"
         raise PictureError(f"{label} cannot be read as a picture ({error})") from None
 
 
@@ -94,7 +100,7 @@ def picture_path(picture: Any, folder: Path) -> Any:
     begins in the working folder. A picture that names no existing file is returned unchanged.
     """
     name = name_of(picture)
-    if name is None or "://" in name or DATA_URI.match(name):
+    if name is None or "://" in name or BASE64_URL_START.match(name):
         return picture
     for path in (folder / name, name):
         if exists(path):
@@ -103,7 +109,8 @@ def picture_path(picture: Any, folder: Path) -> Any:
 
 
 def _source_of_picture(picture: Any) -> Image.Image | io.BytesIO | str:
-    """Returns the PIL image, the bytes, or the path or URL of a picture.
+    """Returns the PIL image, the bytes, or the path or URL of a picture: {"path": "a.png"} gives
+    "a.png", and a data URL gives the bytes in it.
 
     Raises PictureError for a value of another form.
     """
@@ -119,11 +126,13 @@ def _source_of_picture(picture: Any) -> Image.Image | io.BytesIO | str:
     # a path or a URL
     name = name_of(picture)
     if name is None:
-        kind = type(picture).__name__
-        if isinstance(picture, Mapping):  # a dict with neither bytes nor a path
-            kind = "NoneType"
+        held = picture
+        if isinstance(picture, Mapping):  # a dict whose "bytes" and "path" are both None
+            held = None
+        kind = type(held).__name__
         raise PictureError(f"a picture is a PIL image or the path of a file, got {kind}")
-    if is_shown(name) and not exists(name):
+    # a text such as "<PIL.Image.Image ...>" or "b'...'" holds no picture
+    if is_printed_object(name) and not exists(name):
         raise PictureError(
             f"a picture was written as text, {name[:40]!r}: give its file's path, or the table as "
             "parquet"
@@ -194,12 +203,14 @@ def loaded_image(image: Image.Image) -> Image.Image:
 def _decoded_file(image: Image.Image, pixels: int) -> Image.Image:
     """Returns the decoded image of a file, scaled down to at most `pixels` pixels.
 
-    A JPEG is scaled during decoding, to a half, a quarter or an eighth of its size, but never below
-    `pixels`. This saves memory.
+    A JPEG is scaled in two steps. First it is decoded at a half, a quarter or an eighth of its
+    size, which saves memory, but with no fewer than `pixels` pixels. Then it is scaled to `pixels`
+    pixels.
     """
     if image.width * image.height <= pixels:
         return loaded_image(image)
     with _as_picture_errors():
+        # tell PIL the size that is needed at least, for the first step; other formats ignore it
         image.draft(None, _scaled_size(image, pixels))
         return shown_picture(loaded_image(image), pixels)
 
@@ -348,18 +359,8 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
     box outside the image.
     """
     width, height = upright_image(image).size
+    _check_box(box, width, height)
     x0, y0, x1, y1 = box
-    # some datasets have boxes as shares of the width and the height, which are refused
-    if 0 <= x0 < x1 <= 1 < width and 0 <= y0 < y1 <= 1 < height:
-        raise PictureError(
-            f"the bbox {tuple(box)} would be of one pixel: it counts pixels, so multiply shares by "
-            f"the picture's {width} x {height}"
-        )
-    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
-        raise PictureError(
-            f"the bbox {tuple(box)} must be x0 < x1 and y0 < y1 within the picture of {width} x "
-            f"{height} pixels"
-        )
     # Draw after scaling, because scaling would make the box's line thinner. Draw on a copy, because
     # `shown_picture` may return the row's own picture.
     marked = shown_picture(image).copy()
@@ -374,3 +375,25 @@ def with_box(image: Image.Image, box: tuple[float, float, float, float]) -> Imag
     drawing = ImageDraw.Draw(marked)
     drawing.rectangle((left, top, right, bottom), outline=RED_RGB, width=line_width)
     return marked
+
+
+def _check_box(box: tuple[float, float, float, float], width: int, height: int) -> None:
+    """Raises PictureError for a box outside a picture of this width and height.
+
+    Some datasets have boxes as shares of the width and the height, such as (0.1, 0.2, 0.5, 0.6).
+    These are refused too.
+    """
+    x0, y0, x1, y1 = box
+    is_within_one_pixel = 0 <= x0 < x1 <= 1 and 0 <= y0 < y1 <= 1
+    # in a picture that is one pixel wide or high, such a box may be meant in pixels
+    are_shares = is_within_one_pixel and width > 1 and height > 1
+    if are_shares:
+        raise PictureError(
+            f"the bbox {tuple(box)} would be of one pixel: it counts pixels, so multiply shares by "
+            f"the picture's {width} x {height}"
+        )
+    if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
+        raise PictureError(
+            f"the bbox {tuple(box)} must be x0 < x1 and y0 < y1 within the picture of {width} x "
+            f"{height} pixels"
+        )

@@ -87,7 +87,8 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
     all_placeholders: list[Placeholder] = []
     for of_text in placeholder_lists:
         all_placeholders.extend(of_text)
-    needed_pictures = give_numbers(all_placeholders)
+    highest_number = give_numbers(all_placeholders)  # also sets each placeholder's number
+    needed_pictures = highest_number
     if needed_pictures > pictures > 0:
         counted = "1 picture" if pictures == 1 else f"{pictures} pictures"
         last = _highest_as_written(texts, placeholder_lists)
@@ -106,32 +107,42 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
 
 
 def find_placeholders(text: str) -> list[Placeholder]:
-    """Returns the text's placeholders, in order.
+    """Returns the text's placeholders, in order: "Is <image 2> red?" has one placeholder with the
+    characters [3, 12) and the number 2.
 
     A placeholder may be several tokens: <|vision_start|><|image_pad|><|vision_end|> is one picture.
-    The first and the last of these are its frame.
+    Each of these tokens is a part of a placeholder, and the first token opens the placeholder.
     """
-    matches: list[Placeholder] = []
+    placeholders: list[Placeholder] = []
     for match in PLACEHOLDER.finditer(text):
         token = match.group()
-        is_frame = IS_FRAME.match(token) is not None
-        opens = is_frame and START_WORD.search(token) is not None
-        # join further tokens of the same placeholder: <|image_pad|> after <|vision_start|>
-        last = matches[-1] if matches else None
-        if last is not None and not opens and (last.waits or is_frame):
-            between = text[last.end : match.start()]
-            if not between.strip(" "):
-                last.end = match.end()
-                last.waits = False
+        is_part = IS_FRAME.match(token) is not None
+        opens = is_part and START_WORD.search(token) is not None
+        if placeholders and not opens:
+            previous = placeholders[-1]
+            is_adjacent = not text[previous.end : match.start()].strip(" ")
+            # <|vision_end|> is a part, and <image> belongs to an opening token before it
+            if is_adjacent and (is_part or previous.waits):
+                previous.end = match.end()
+                previous.waits = False
                 continue
-        # a new placeholder, with its written number (digits in a file's name between tags are none)
-        number = None
-        if not match["tag"]:
-            digits = LAST_NUMBER.search(token)
-            if digits is not None:
-                number = int(digits[1])
-        matches.append(Placeholder(match.start(), match.end(), number, opens))
-    return matches
+        number = _written_number(match)
+        placeholders.append(Placeholder(match.start(), match.end(), number, waits=opens))
+    return placeholders
+
+
+def _written_number(match: re.Match[str]) -> int | None:
+    """Returns the number of a picture in its placeholder: 2 for "<image 2>", None for "<image>".
+
+    match: a match of PLACEHOLDER. Digits in a file's name, as in "<img>dog 2.png</img>", are no
+    number of a picture.
+    """
+    # PLACEHOLDER has the group `tag` for a pair of tags around a file's name
+    has_file_name = match["tag"] is not None
+    if has_file_name:
+        return None
+    digits = LAST_NUMBER.search(match.group())
+    return None if digits is None else int(digits[1])
 
 
 def give_numbers(marks: Sequence[Placeholder]) -> int:
@@ -169,7 +180,8 @@ def _highest_as_written(
 
 
 def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool) -> Iterator[str]:
-    """Yields the pieces of the text, with words or nothing in place of each placeholder.
+    """Yields the pieces of the text, with words or nothing in place of each placeholder: "Is
+    <image> red?" gives "Is ", "the picture" and " red?".
 
     marks: the text's placeholders, at least one. has_numbers: whether the words contain the number
     of the picture.
@@ -198,7 +210,9 @@ def _pieces_in_words(text: str, marks: Sequence[Placeholder], has_numbers: bool)
 
 
 def _blocks_of_adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[list[Placeholder]]:
-    """Yields blocks of placeholders with nothing but white space between them."""
+    """Yields blocks of placeholders with nothing but white space between them: "<image> <image> or
+    <image>?" has a block of two and a block of one.
+    """
     block: list[Placeholder] = []
     for placeholder in marks:
         if block and text[block[-1].end : placeholder.start].strip():
@@ -209,7 +223,8 @@ def _blocks_of_adjacent(text: str, marks: Sequence[Placeholder]) -> Iterator[lis
 
 
 def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bool:
-    """Returns whether the placeholders at the characters [start, end) are outside any sentence.
+    """Returns whether the placeholders at the characters [start, end) are outside any sentence: yes
+    in "<image> What is it?", no in "What does <image> show?".
 
     False if a sentence before the placeholders continues, or if a sentence begins with the
     placeholders. is_alone: whether the text has only one placeholder.
@@ -225,9 +240,13 @@ def _is_outside_sentences(text: str, start: int, end: int, is_alone: bool) -> bo
     rest = behind.lstrip(" \t")
     if rest.startswith(SENTENCE_MARKS):
         return False
-    # without a space behind the placeholder, the next word begins a new text: "<image>describe"
-    continues_sentence = rest != behind and rest[:1].islower()
-    return not continues_sentence or QUESTION_WORD.match(rest) is not None
+    # A small letter continues the sentence: "<image> shows a dog". But a question word begins a new
+    # sentence, as in "<image> what is it?", and so does a word without a space: "<image>describe".
+    is_small = rest[:1].islower()
+    is_question = QUESTION_WORD.match(rest) is not None
+    has_space = behind.startswith((" ", "\t"))
+    continues_sentence = is_small and has_space and not is_question
+    return not continues_sentence
 
 
 def _line_before(text: str, place: int) -> str:
@@ -243,17 +262,17 @@ def _line_before(text: str, place: int) -> str:
 def _words_of_placeholder(text: str, placeholder: Placeholder, has_numbers: bool) -> str:
     """Returns the words that replace a placeholder within a sentence, such as "the picture".
 
-    Returns "" if the text before the placeholder already names the picture: "in the image <image>".
+    has_numbers: whether the words contain the picture's number, as in "picture 2". If the text
+    before the placeholder names the picture already, as in "in the image <image>", the words are
+    only "2", or "" without numbers.
     """
     before = text[max(0, placeholder.start - NEAR_CHARACTERS) : placeholder.start]
-    named = AFTER_A_NOUN.search(before) is not None  # "in the image <image>"
-    if named and has_numbers:
-        words = str(placeholder.number)
-    elif has_numbers:
-        words = f"picture {placeholder.number}"
-    elif named:
+    is_named = AFTER_A_NOUN.search(before) is not None  # "in the image <image>"
+    if has_numbers:
+        words = str(placeholder.number) if is_named else f"picture {placeholder.number}"
+    elif is_named:
         return ""
-    elif DETERMINER_BEFORE.search(before):
+    elif DETERMINER_BEFORE.search(before):  # "this <image>"
         words = "picture"
     else:
         words = "the picture"

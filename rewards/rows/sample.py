@@ -59,7 +59,10 @@ def row_sample(row: Mapping[str, Any], completion: Any = "") -> Sample:
 
 
 def row_of(sample: Sample) -> dict[str, Any]:
-    """Returns a row from which `read_sample` makes this sample, with prompt and completion."""
+    """Returns a row from which `read_sample` makes this sample, with prompt and completion:
+    Sample("Say.", "A dog.", references=("A cat.",)) gives {"prompt": "Say.", "completion":
+    "A dog.", "reference": ("A cat.",), ...}.
+    """
     row = dict(sample.columns)
     # The Sample's fields have the names of the columns, except two: a picture of the column `image`
     # is in `images`, and the column `reference` is in `references`.

@@ -48,6 +48,7 @@ KEYS_OF_RESULTS = {"schema", "models", "difference"}
 # keys of the verdicts that `spanreward score` writes
 KEYS_OF_VERDICTS = {"score", "status", "spans"}
 _ANY_SPACE = re.compile(r"\s*")
+BRACKET_LINE = re.compile(rb"\s*[{[]\s*\n")  # a first line that has only an opening bracket
 
 BATCH_ROWS = 64  # rows of a parquet batch: few, because rows may hold pictures
 GZIP_BEGINNING = b"\x1f\x8b"  # the first bytes of a gzip file
@@ -151,7 +152,11 @@ def row_id(row: Mapping[str, Any], number: int) -> str:
 def _with_our_names(
     row: dict[str, Any], columns: Mapping[str, str], where: str
 ) -> dict[str, Any] | str:
-    """Returns the row with our names of the columns added, or a sentence about a missing column."""
+    """Returns the row with our names of the columns added, or a sentence about a missing column.
+
+    With the columns {"reference": "caption"}, the row {"caption": "A dog."} becomes
+    {"caption": "A dog.", "reference": "A dog."}.
+    """
     ours = {}
     for name, key in columns.items():
         if key not in row:
@@ -288,21 +293,33 @@ def _rows_of_parquet(file: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
 def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
     """Returns the rows of a JSON file: JSON Lines, a list of objects, or one object after another.
 
-    Raises ValueError for a file without objects, for a single object that holds a whole table by
-    columns, and for the file results.json of `spanreward compare`.
+    A blank file and an empty list have no rows. Raises ValueError for any other file without
+    objects, for a single object that holds a whole table by columns, and for the file results.json
+    of `spanreward compare`.
     """
-    # JSON Lines, if the first line is an object: read line by line
-    lines = _json_lines(file)
-    first_lines = list(islice(lines, 2))
-    if not first_lines:
-        return lines
-    # a dict; for a line that is no object the fault in words
-    _, _, first_row = first_lines[0]
-    if len(first_lines) == 1:
-        _check_rows(first_row, source)
-    if isinstance(first_row, dict):
-        return chain(first_lines, lines)
-    # a list, or objects over several lines: read the whole file
+    lines_left = _json_lines(file)
+    first_two = list(islice(lines_left, 2))
+    if not first_two:  # a blank file
+        return iter(())
+    # the object in the first line, or a sentence about the fault of a line that is no object
+    _, _, object_or_fault = first_two[0]
+    if len(first_two) == 1:
+        _check_rows(object_or_fault, source)
+    if isinstance(object_or_fault, str):
+        return _rows_of_whole_json(file, source, object_or_fault)
+    # JSON Lines, read line by line
+    return chain(first_two, lines_left)
+
+
+def _rows_of_whole_json(file: BinaryIO, source: str, fault: str) -> Iterator[TableRow]:
+    """Returns the rows of a JSON file whose first line is no object.
+
+    Such a file may be a list of objects, or objects over several lines: each object is a row. It
+    may also be JSON Lines with a damaged first line: each line is a row, and the damaged line gives
+    a sentence about its fault. Raises ValueError for a file of any other form.
+
+    fault: a sentence about the first line.
+    """
     file.seek(0)
     content = file.read()
     entries = _entries_of_json(content)
@@ -311,15 +328,16 @@ def _rows_of_json(file: BinaryIO, source: str) -> Iterator[TableRow]:
             _check_rows(entries[0], source)
             _check_no_results(entries[0], source)
         return _rows_of_values("entry", entries)
-    # JSON Lines with a damaged first line: the further lines are rows. But if the first line is
-    # only a bracket, the file is one value over several lines, and its lines are no rows.
-    printed = re.match(rb"\s*[{[]\s*\n", content.removeprefix(BYTE_ORDER_MARK))
-    if not printed and _holds_objects(file):
+    # If the first line is only a bracket, the file is a single value over several lines, which is
+    # damaged. A line of such a file is no row.
+    is_one_value = BRACKET_LINE.match(content.removeprefix(BYTE_ORDER_MARK)) is not None
+    # If some line is an object, the file is JSON Lines with a damaged first line.
+    if not is_one_value and _holds_objects(file):
         return _json_lines(file)
-    fault = str(first_row).rstrip(".")
+    reason = fault.rstrip(".")
     tables = ", ".join(FILE_ENDINGS[3:])
     raise ValueError(
-        f"{source} {fault}; rows are JSON objects, one a line or in a list, or a table whose name "
+        f"{source} {reason}; rows are JSON objects, one a line or in a list, or a table whose name "
         f"ends with {tables}."
     )
 
@@ -365,7 +383,9 @@ def _check_rows(value: Any, source: str) -> None:
 
 
 def _are_lists_of_texts(columns: list[Any]) -> bool:
-    """Whether all columns are lists of texts, with at least one text in all."""
+    """Whether all columns are lists of texts, with at least one text in all: yes for [["A dog."],
+    ["A cat."]].
+    """
     count = 0
     for column in columns:
         if not isinstance(column, list):
@@ -397,7 +417,8 @@ def _object_or_fault(value: Any, where: str) -> dict[str, Any] | str:
 
 
 def _entries_of_json(content: bytes) -> list[Any] | None:
-    """Returns the entries of a file that is a list, or the objects of a file of several objects.
+    """Returns the entries of a file that is a list, or the objects of a file of several objects:
+    b'[{"id": 1}]' gives [{"id": 1}].
 
     Returns None for a file of another form, and for a list without any object.
     """
@@ -419,7 +440,8 @@ def _entries_of_json(content: bytes) -> list[Any] | None:
 
 
 def _values_in_text(text: str) -> list[Any]:
-    """Returns the JSON values of a text with one value after another.
+    """Returns the JSON values of a text with one value after another: '{"id": 1}\\n{"id": 2}' gives
+    [{"id": 1}, {"id": 2}].
 
     Raises ValueError for a fault, and RecursionError for deep nesting.
     """

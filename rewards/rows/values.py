@@ -19,25 +19,27 @@ from spanreward.rewards.base.texts import entries_of_value, is_nan, texts_of
 def one_text(value: Any, column: str) -> str | None:
     """Returns the text, or None for a blank text and for a missing value.
 
-    A text such as "['a', 'b']" is one text, not a list. Raises ValueError for a value of another
-    type.
+    A text such as "['a', 'b']" is one text, not a list. Raises ValueError for a list, and for a
+    value of another type.
     """
-    listed = [value]
-    if not isinstance(value, str | list | tuple):
-        listed = entries_of_value(value, column)  # [] for NaN and None
-    texts = texts_of(listed, column, "a text", value)
+    # a text is never read as a list here, and `texts_of` refuses a list
+    is_entry = isinstance(value, str | list | tuple)
+    entries = [value] if is_entry else entries_of_value(value, column)  # [] for NaN and None
+    texts = texts_of(entries, column, "a text", value)
     if not texts:
         return None
     return texts[0]
 
 
 def box_of_value(value: Any, column: str) -> tuple[float, float, float, float] | None:
-    """Returns the four finite numbers x0, y0, x1, y1 of a box, or None for a missing value.
+    """Returns the four finite numbers x0, y0, x1, y1 of a box, or None for a missing value: "[1, 2,
+    3, 4]" gives (1, 2, 3, 4).
 
     Raises ValueError for another number of entries, and for entries that are no finite numbers.
     """
     numbers = entries_of_value(value, column, (int, float))
-    if not numbers or numbers == [""]:
+    is_empty_cell = numbers == [""]  # of a CSV table
+    if not numbers or is_empty_cell:
         return None
     if len(numbers) != 4 or not all(map(_is_finite, numbers)):
         raise ValueError(
@@ -53,7 +55,8 @@ def _is_finite(number: Any) -> bool:
 
 
 def pictures_of_value(value: Any, column: str) -> tuple[Any, ...]:
-    """Returns the pictures of a column, which holds one picture or a list of pictures.
+    """Returns the pictures of a column, which holds one picture or a list of pictures: "a.png"
+    gives ("a.png",).
 
     The pictures are not opened here, so an entry may turn out to be no picture. An array of numbers
     is one entry. Raises ValueError for a list with numbers or missing entries.
@@ -76,7 +79,8 @@ def pictures_of_value(value: Any, column: str) -> tuple[Any, ...]:
 
 
 def plain_value(value: Any) -> Any:
-    """Returns a value of pandas or numpy as a value of JSON: arrays become lists, NaN becomes None.
+    """Returns a value of pandas or numpy as a value of JSON: arrays of texts or objects become
+    lists, and NaN becomes None.
 
     Arrays of numbers are returned unchanged.
     """

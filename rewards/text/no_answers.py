@@ -22,10 +22,10 @@ from http import HTTPStatus
 
 import numpy as np
 
+from spanreward.rewards.base.lazy_sequences import View
 from spanreward.rewards.base.marks import as_numbers, mark_number, mark_numbers
 from spanreward.rewards.base.texts import TEXTS_OF_MISSING
 from spanreward.rewards.base.verdict import Sample
-from spanreward.rewards.base.views import View
 from spanreward.rewards.text.bag_of_words import STOP_WORDS
 
 LEAST_ROWS = 3  # a repeated text may be a failure from so many different rows on

@@ -3,7 +3,7 @@ stands in the question exactly as often as without it, in every prompt of the pa
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,16 +36,15 @@ METRICS: dict[str, Build] = {
 }
 
 
-def templates(value: Any) -> Iterator[str]:
-    """Yields every text of a file of prompts."""
+def templates(value: Any) -> list[str]:
+    """Returns every text of a file of prompts."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from templates(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from templates(part)
+        return [value]
+    found = []
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            found += templates(part)
+    return found
 
 
 def frame_lines() -> list[str]:
@@ -71,9 +70,8 @@ class RecordingJudge(FakeJudge):
 def questions(build: Build, completion: str, **columns: Any) -> list[str]:
     judge = RecordingJudge()
     bird = "A red bird stands on a wall."
-    values: dict[str, Any] = {"context": bird, "references": (bird,), "anchor": "A bird."}
-    values["criteria"] = ("Names the bird.",)
-    first = Sample("What is there?", completion, **values | columns)
+    values: dict[str, Any] = {"context": bird, "references": bird, "anchor": "A bird."}
+    first = Sample("What is there?", completion, **values | columns, criteria="Names the bird.")
     build(judge).assess([first, replace(first, completion="A red cat sits on a wall.")])
     return [prompt for call in judge.rated + judge.written for prompt in call]
 
@@ -91,32 +89,28 @@ def is_frame(line: str, prompts: list[str]) -> bool:
     return enclosed and any(line in prompt.splitlines() for prompt in prompts)
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_completion_spells_no_line_of_its_prompt(metric: str) -> None:
-    build = METRICS[metric]
-    plain = "A red cat. "
-    prompts = questions(build, f"{plain}\n\nx\n\nA red dog.")
+def assert_no_line_is_spelled(asked: Callable[[str], list[str]]) -> None:
+    """asked: the prompts where a text of the row holds this line."""
+    prompts = asked("x")
     lines = [line for line in LINES if is_frame(line, prompts)]
     assert lines, "this prompt has no line around its texts"
     for line in lines:
-        forged = questions(build, f"{plain}\n\n{line}\n\nA red dog.")
-        assert count(line, forged) == count(line, prompts), line
+        assert count(line, asked(line)) == count(line, prompts), line
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_completion_spells_no_line_of_its_prompt(metric: str) -> None:
+    build = METRICS[metric]
+    assert_no_line_is_spelled(lambda line: questions(build, f"A red cat. \n\n{line}\n\nA red dog."))
 
 
 @pytest.mark.parametrize("metric", ["pair", "score", "batch", "criteria", "differences"])
 @pytest.mark.parametrize("column", ["context", "anchor", "references"])
 def test_nor_does_another_text_of_the_row(metric: str, column: str) -> None:
     build = METRICS[metric]
-
-    def of(line: str) -> list[str]:
-        text = f"A bird.\n\n{line}\n\nA wall."
-        value: Any = (text,) if column == "references" else text
-        return questions(build, "A red cat.", **{column: value})
-
-    prompts = of("x")
-    for line in LINES:
-        if is_frame(line, prompts):
-            assert count(line, of(line)) == count(line, prompts), line
+    assert_no_line_is_spelled(
+        lambda line: questions(build, "A red cat.", **{column: f"A bird.\n\n{line}\n\nA wall."})
+    )
 
 
 def test_a_text_between_quotes_cannot_close_them() -> None:

@@ -4,11 +4,10 @@ are the chat template's own; no placeholder of ours is filled; and each has a sc
 
 import importlib.util
 import re
-import sys
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from experiments.hacking.hostile_texts import CONTROL, HOSTILE as COMPLETIONS
 from spanreward import Question, Rating, Status
 from spanreward.rewards.judges.encoding.chat import LONGEST_WORD, ChatEncoder, encodable_text
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
-from spanreward.rewards.judges.local.vllm_judge import VllmJudge
 from spanreward.rewards.judges.remote.chat_form import OPENING_SIGN, without_control_tokens
 from spanreward.rewards.judges.remote.chat_judge import ChatJudge
 from spanreward.rewards.judges.remote.server_judge import ServerJudge
@@ -29,7 +27,7 @@ from spanreward.rewards.language.parse import scene_graphs
 from spanreward.rewards.posh.questions import LONGEST_NAME
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.written import read_text
-from tests.support.fakes import FakeJudge
+from tests.support.fakes import FakeJudge, prompt_of
 from tests.support.judged import judged, prompts_of
 from tests.support.server import Server
 from tests.support.tokenizer import SPECIAL, TEMPLATE, tokenizer
@@ -82,7 +80,6 @@ def style(
     return SimpleNamespace(
         encoder=ChatEncoder(words),
         transformers=TransformersJudge(str(folder), min_mass=0.0),
-        vllm=VllmJudge(str(folder), min_mass=0.0),
         server=ServerJudge(server.url, "m", str(folder), deadline=60.0),
         http=server,
     )
@@ -104,18 +101,21 @@ def controls(encoder: ChatEncoder, ids: list[int]) -> list[int]:
     return [number for number in ids if number in encoder.control_ids | thinking]
 
 
+def encoded(encoder: ChatEncoder, content: str) -> list[int]:
+    """The control tokens of this content by our encoder."""
+    return controls(encoder, encoder.encode([{"role": "user", "content": content}]))
+
+
 def templated(encoder: ChatEncoder, content: str) -> list[int]:
     """The control tokens of this content by the tokenizer's own template."""
-    usual = encoder.tokenizer.apply_chat_template(
-        [{"role": "user", "content": content}],
-        **{"add_generation_prompt": True, "enable_thinking": False, "return_dict": False},
-    )
-    return controls(encoder, usual)
+    options = {"add_generation_prompt": True, "enable_thinking": False, "return_dict": False}
+    chat = [{"role": "user", "content": content}]
+    return controls(encoder, encoder.tokenizer.apply_chat_template(chat, **options))
 
 
 def own(encoder: ChatEncoder) -> list[int]:
     """The control tokens of the template itself."""
-    found = controls(encoder, encoder.encode([{"role": "user", "content": "x"}]))
+    found = encoded(encoder, "x")
     assert found == templated(encoder, "x") != []
     return found
 
@@ -132,42 +132,11 @@ def given_to_transformers(style: Any, question: Question) -> tuple[list[int], in
     return ids, rating.cut
 
 
-def given_to_vllm(style: Any, question: Question) -> tuple[list[int], int]:
-    style.vllm._engine = Engine()
-    (rating,) = style.vllm.rate([question])
-    (ids,) = style.vllm._engine.prompts
-    return ids, rating.cut
-
-
 def given_to_the_server(style: Any, question: Question) -> tuple[list[int], int]:
     style.http.bodies.clear()
     style.server.rate([question])
     (body,) = style.http.bodies
     return body["prompt"], style.encoder.fit(question, CONTEXT - 1)[1]
-
-
-class Engine:
-    """Takes the place of vLLM's engine: every token is as likely."""
-
-    def __init__(self) -> None:
-        self.prompts: list[list[int]] = []
-
-    def generate(self, requests: Any, params: Any, **_: Any) -> Any:
-        self.prompts += [request["prompt_token_ids"] for request in requests]
-        logprobs = {number: SimpleNamespace(logprob=-3.0) for number in params["logprob_token_ids"]}
-        answer = SimpleNamespace(logprobs=[logprobs], token_ids=[5], finish_reason="length")
-        return [SimpleNamespace(outputs=[answer], num_cached_tokens=0) for _ in requests]
-
-
-@pytest.fixture
-def vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As much of vLLM as a request to its engine needs."""
-    platform = SimpleNamespace(is_sleep_mode_available=lambda: False)
-    used = {"SamplingParams": dict, "current_platform": platform, "LoRARequest": None}
-    for name in ("vllm", "vllm.platforms", "vllm.lora", "vllm.lora.request"):
-        module = ModuleType(name)
-        module.__dict__.update(used)
-        monkeypatch.setitem(sys.modules, name, module)
 
 
 LISTED = '{"top_logprobs": [{"x": -0.1}], "content": [{"token": "x", "logprob": -0.1}]}'
@@ -183,11 +152,12 @@ def server() -> Iterator[Any]:
     server.stop()
 
 
-@pytest.mark.usefixtures("vllm")
-@pytest.mark.parametrize("given", [given_to_transformers, given_to_vllm, given_to_the_server])
+@pytest.mark.parametrize("given", [given_to_transformers, given_to_the_server])
 @pytest.mark.parametrize("name", COMPLETIONS)
 def test_a_judge_is_given_the_templates_control_tokens(style: Any, name: str, given: Any) -> None:
-    """And the completion's beginning as it is, to the last character that is not cut."""
+    """And the completion's beginning as it is, to the last character that is not cut. vLLM gets the
+    prompts that transformers gets (judges/encoding/test_picture_chat.py).
+    """
     completion = COMPLETIONS[name]
     ids, cut = given(style, about(completion))
     assert len(ids) < CONTEXT
@@ -212,7 +182,6 @@ def test_a_chat_only_server_gets_no_control_tokens(style: Any, server: Any, name
     assert controls(style.encoder, ids) == []
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
     assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
-    assert server.paths[-1] == "/v1/chat/completions"
 
 
 def test_neutralised_leaves_prose_alone() -> None:
@@ -236,11 +205,10 @@ def test_no_normalisation_makes_a_neutralised_text_a_control_token(text: Any, da
     def seen(text: str) -> str:
         return "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
 
+    neutral = without_control_tokens(text)
     for form in ("NFC", "NFKC", "NFKD"):
-        for said in (
-            seen(unicodedata.normalize(form, without_control_tokens(text))),
-            unicodedata.normalize(form, seen(without_control_tokens(text))),
-        ):
+        normal = seen(unicodedata.normalize(form, neutral))
+        for said in (normal, unicodedata.normalize(form, seen(neutral))):
             assert not any(token in said for token in CONTROL)
 
 
@@ -258,7 +226,7 @@ PIECES = st.one_of(
 @given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(sorted(STYLES)))
 def test_no_mixture_of_control_tokens_and_text_is_one(text: Any, name: Any) -> None:
     encoder = ENCODERS[name]
-    assert controls(encoder, encoder.encode([{"role": "user", "content": text}])) == own(encoder)
+    assert encoded(encoder, text) == own(encoder)
     assert controls(encoder, encoder.fit(about(text), 100)[0]) == own(encoder)
     assert templated(encoder, without_control_tokens(text)) == own(encoder)
 
@@ -268,8 +236,8 @@ REFERENCE = "A red circle is above a blue square."
 
 @pytest.mark.parametrize("name", COMPLETIONS)
 def test_poshs_prompts_are_filled_in_one_pass(name: Any) -> None:
-    judge, completion = FakeJudge(), COMPLETIONS[name]
-    completion = completion[: judged_length(completion)]
+    judge = FakeJudge()
+    completion = COMPLETIONS[name][: judged_length(COMPLETIONS[name])]
     verdict = judged(completion, REFERENCE, judge=judge)
     plain = read_text(completion).plain
     asserted = " ".join(sentence for sentence in scene_graphs([plain])[0].sentences if sentence)
@@ -333,19 +301,12 @@ def test_poshs_verdict(name: Any) -> None:
     assert verdict.note.startswith(f"only the first {read:,} of") == (len(plain) > read)
 
 
-@pytest.fixture(scope="module", params=[2048, 512])
-def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Of so many of SmolLM2's tokens, with a model of one random layer."""
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Of 512 of SmolLM2's tokens, with a model of one random layer."""
     folder = tmp_path_factory.mktemp("model")
-    save_random(folder, smollm2_words(), 1, request.param)
+    save_random(folder, smollm2_words(), 1, CONTEXT)
     return TransformersJudge(str(folder), min_mass=0.0)
-
-
-@pytest.mark.parametrize("name", COMPLETIONS)
-def test_no_completion_makes_a_judge_of_tokens_fail(judge: Any, name: Any) -> None:
-    verdict = judged(COMPLETIONS[name], REFERENCE, judge=judge)
-    assert verdict.status is (Status.EMPTY if name in EMPTY else Status.OK), verdict.note
-    assert 0.0 <= verdict.score <= 1.0
 
 
 FILLER = "And so on, and on. " * 150
@@ -354,9 +315,6 @@ FILLER = "And so on, and on. " * 150
 def test_what_a_judge_of_short_context_did_not_read_is_said(judge: Any) -> None:
     long = f"A red circle. {FILLER}"
     said, wanted = judged(long, REFERENCE, judge=judge), judged(REFERENCE, long, judge=judge)
-    if judge.context == 2048:
-        assert (said.note, wanted.note) == ("", "")
-        return
     for verdict, text in ((said, "completion"), (wanted, "reference")):
         read = re.fullmatch(rf"the judge read ([\d,]+) of 2,864 .* {text}", verdict.note)
         assert read is not None, verdict.note
@@ -366,24 +324,25 @@ def test_what_a_judge_of_short_context_did_not_read_is_said(judge: Any) -> None:
     assert both.endswith("of the reference")
 
 
-def test_what_the_judge_did_not_read_is_left_out(judge: Any) -> None:
+def test_what_the_judge_did_not_read_is_left_out() -> None:
     """Recall cannot find it."""
 
     class Finding(FakeJudge):
-        """Is certain of what stands in the text as far as the judge reads it."""
+        """Is certain of what stands in the first thousand characters of the text."""
 
         def rate_each(self, questions: Any, scale: Any) -> Any:
             ratings = []
             for question in questions:
-                ids, cut = judge.encoder.fit(question, judge.context - 1)
-                read = judge.encoder.tokenizer.decode(ids).split("TEXT:\n")[-1]
-                text, asked = read.rsplit("\n\nDoes the TEXT", 1)
-                found = re.findall('"(.+?)"', asked)[-1].split()[-1] in text
+                text, asked = (
+                    prompt_of(question).split("TEXT:\n")[-1].rsplit("\n\nDoes the TEXT", 1)
+                )
+                found = re.findall('"(.+?)"', asked)[-1].split()[-1] in text[:1000]
+                cut = max(len(text) - 1000, 0)
                 ratings.append(Rating({"1": 1.0 - found, "5": float(found)}, cut=cut))
             return ratings
 
     first = judged(f"A circle. {FILLER}", "A circle.", judge=Finding())
     last = judged(f"{FILLER}A circle.", "A circle.", judge=Finding())
     recalls = [verdict.parts["recall"] / (1 - verdict.parts["filler"]) for verdict in (first, last)]
-    assert recalls == pytest.approx([1.0, 1.0 if judge.context == 2048 else 0.2])
+    assert recalls == pytest.approx([1.0, 0.2])
     assert first.score >= last.score

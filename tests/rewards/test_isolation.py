@@ -9,7 +9,7 @@ import io
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +55,10 @@ def hostile_text(random_: random.Random) -> str:
     return "".join(random_.choices(PIECES, k=random_.randrange(1, 30)))
 
 
-def texts(random_: random.Random) -> tuple[str, ...]:
-    return tuple(hostile_text(random_) for _ in range(random_.randrange(6)))
-
-
-def no_text(random_: random.Random) -> Any:
-    """Returns what stands where a text belongs, in a row that somebody's own code made."""
-    nothing = [None, 7, float("nan"), b"A cat.", ["A cat."], {"text": "A cat."}, object(), True, ()]
-    return random_.choice(nothing)
+NO_TEXTS = [None, 7, math.nan, b"A cat.", ["A cat."], {"text": "A cat."}, object(), True, ()]
+NO_PICTURES: list[Any] = [None, 7, "", "/nowhere.png", "/etc/passwd", "https://evil.example/a.png"]
+NO_PICTURES += ["data:,x", {"path": "/etc/passwd"}, {"bytes": None}, [], object()]
+NUMBERS = [0, -1, 5, 1e300, math.nan, math.inf, "1", None]
 
 
 def picture(random_: random.Random) -> Any:
@@ -70,29 +66,21 @@ def picture(random_: random.Random) -> Any:
     whole = io.BytesIO()
     Image.effect_noise((40, 30), 50).save(whole, "PNG")
     cut = whole.getvalue()[: random_.randrange(len(whole.getvalue()))]
-    wrong: list[Any] = [None, 7, "", "/nowhere.png", "/etc/passwd", "https://evil.example/a.png"]
-    wrong += ["data:,x", cut]
-    wrong += [{"bytes": cut}, {"path": "/etc/passwd"}, {"bytes": None}, [], object()]
-    return random_.choice(wrong)
-
-
-def box(random_: random.Random) -> Any:
-    numbers = [0, -1, 5, 1e300, float("nan"), float("inf"), "1", None]
-    return tuple(random_.choice(numbers) for _ in range(random_.choice([4, 4, 0, 3])))
+    return random_.choice([*NO_PICTURES, cut, {"bytes": cut}])
 
 
 def value(random_: random.Random, name: str) -> Any:
     """Returns a hostile value of a Sample's field."""
     if name in ("references", "answers", "criteria"):
-        return texts(random_)
+        return tuple(hostile_text(random_) for _ in range(random_.randrange(6)))
     if name == "images":
         return tuple(picture(random_) for _ in range(random_.randrange(4)))
     if name == "bbox":
-        return box(random_)
+        return tuple(random_.choices(NUMBERS, k=random_.choice([4, 4, 0, 3])))
     if name == "columns":
-        return {hostile_text(random_): hostile_text(random_), "choices": no_text(random_)}
+        return {hostile_text(random_): hostile_text(random_), "choices": random_.choice(NO_TEXTS)}
     if random_.randrange(4) == 0:
-        return no_text(random_)
+        return random_.choice(NO_TEXTS)
     return hostile_text(random_)
 
 
@@ -182,76 +170,7 @@ METRICS: dict[str, Callable[[Judge], Reward]] = {
     "vqa accuracy": lambda judge: ReferenceOverlap("vqa_accuracy", agreed),
     "overlap": lambda judge: ReferenceOverlap("bag_of_words", bag_of_words.bag_f1),
 }
-CASES: list[tuple[str, type[Judge]]] = [(name, Scripted) for name in METRICS]
-CASES += [("posh", MatchJudge), ("lave", MatchJudge), ("lave, rated", MatchJudge)]
-
-
-@pytest.mark.parametrize(("name", "judge"), CASES)
-def test_good_rows_get_what_they_get_alone(name: str, judge: type[Judge]) -> None:
-    metric = METRICS[name](judge())
-    good = [sound_sample(text) for text in GOOD]
-    alone = metric.judge_samples(good)
-    assert any(verdict.score is not None for verdict in alone), alone[0].note
-    for seed in range(ROWS):
-        place = seed % (len(good) + 1)
-        batch = [*good[:place], hostile_sample(seed), *good[place:]]
-        verdicts = metric.judge_samples(batch)
-        verdicts.pop(place)
-        assert verdicts == alone, seed
-
-
-@pytest.mark.parametrize("form", ["pair", "batch"])
-def test_a_group_is_compared_beside_hostile_rows_of_other_requests(form: Any) -> None:
-    metric = PairwiseReward(Scripted(), form=form)
-    good = [sound_sample(text) for text in GOOD]
-    alone = metric.judge_samples(good)
-    for seed in range(ROWS):
-        hostile = hostile_sample(seed)
-        object.__setattr__(hostile, "question", f"{hostile.question} Say it otherwise.")
-        assert metric.judge_samples([*good, hostile])[:-1] == alone, seed
-
-
-def test_a_group_is_compared_without_a_member_for_which_the_judge_raises() -> None:
-    metric = PairwiseReward(Scripted())
-    good = [sound_sample(text) for text in GOOD if text]
-    alone = metric.judge_samples(good)
-    *verdicts, raising = metric.judge_samples([*good, sound_sample(f"A {RAISES} circle.")])
-    assert (raising.score, raising.status) == (None, Status.ERROR)
-    assert [verdict.score for verdict in verdicts] == [verdict.score for verdict in alone]
-    assert [verdict.parts["won"] for verdict in verdicts] == [v.parts["won"] for v in alone]
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_many_hostile_rows_together_harm_nobody_and_tell_nothing(name: str) -> None:
-    metric = METRICS[name](Scripted())
-    good = [sound_sample(text) for text in GOOD]
-    alone = metric.judge_samples(good)
-    batch: list[Sample] = []
-    for seed in range(20):
-        batch += [hostile_sample(seed), sound_sample(f"A {RAISES} thing, {seed}.")]
-    verdicts = metric.judge_samples([*batch[::2], *good, *batch[1::2]])
-    assert verdicts[20 : 20 + len(good)] == alone
-    for verdict in verdicts[20 : 20 + len(good)]:
-        assert RAISES not in verdict.note
-    for number, verdict in enumerate(verdicts[20 + len(good) :]):
-        told = [seed for seed in range(20) if f"thing, {seed}." in verdict.note]
-        assert told in ([], [number])
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_honest_rows_cost_no_more_calls(name: str) -> None:
-    """As many as two calls of `assess` in one, whose judge gets all questions at once."""
-    judge = Scripted()
-    verdicts = METRICS[name](judge).judge_samples([sound_sample(text) for text in GOOD])
-    again = Scripted()
-    with again:
-        expected = METRICS[name](again).assess([sound_sample(text) for text in GOOD])
-    assert verdicts == expected
-    assert (judge.calls, judge.asked) == (again.calls, again.asked)
-
-
 ENTRIES = (*"12345", *"ABC")
-PLACE = 7
 
 
 def rule(seed: str = "") -> FunctionJudge:
@@ -282,6 +201,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Calla
     model = TransformersJudge(str(llama), min_mass=0.0)
     encoder = EncoderJudge(saved(tmp_path_factory.mktemp("bert")))
     yield {
+        "scripted": lambda folder: Scripted(),
         "match": lambda folder: MatchJudge(),
         "function": lambda folder: rule(),
         "encoder": lambda folder: encoder,
@@ -296,48 +216,49 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Calla
 
 KINDS = ("function", "transformers", "server", "jury", "cascade", "cached")
 REWARDS = ("posh", "harmonic, context", "lave, rated", "pairwise, references", "criteria")
-PAIRS = [(name, kind) for name in REWARDS for kind in KINDS]
-PAIRS += [("posh", "match"), ("lave, rated", "match"), ("posh", "encoder")]
-ALL = ("match", "encoder")  # what runs with one or two others
+PAIRS = [(name, "scripted") for name in METRICS] + [
+    (name, kind) for name in REWARDS for kind in KINDS
+]
+PAIRS += [("posh", "match"), ("lave", "match"), ("lave, rated", "match"), ("posh", "encoder")]
 
 
-def honest(number: int) -> Sample:
-    colour = ("red", "blue", "green")[number % 3]
-    thing = ("circle", "square", "star", "cat", "dog")[number % 5]
-    texts = (f"The {thing} is {colour}.", f"A {colour} {thing} is on the mat.")
-    return sound_sample(texts[number % 2])
-
-
-OTHERS = [honest(number) for number in range(15)]
+def hostile_rows(name: str, kind: str) -> list[Sample]:
+    """Every reward meets all forty completions, and so does every kind of judge but the slow one; a
+    pair of the two meets a seventh of the forty. The quick judges meet random rows.
+    """
+    rows = [sound_sample(text) for text in MEMBERS.values()]
+    if kind in KINDS:
+        share = 20 if kind == "transformers" and name != "posh" else 7
+        return rows[(REWARDS.index(name) + KINDS.index(kind)) % share :: share]
+    random_rows = [hostile_sample(seed) for seed in range(ROWS)]
+    return {"scripted": random_rows, "match": random_rows + rows, "encoder": rows}[kind]
 
 
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
-def test_the_others_verdicts_stay(judges: Any, tmp_path: Path, name: str, kind: str) -> None:
-    """Every reward meets all forty completions, and so does every kind of judge but the slow one; a
-    pair of the two meets a seventh of the forty.
-    """
-    turn = REWARDS.index(name) + (KINDS.index(kind) if kind in KINDS else 0)
-    share = 20 if kind == "transformers" and name != "posh" else 7
-    if kind in ALL:
-        share = 1
+def test_good_rows_get_what_they_get_alone(
+    judges: Any, tmp_path: Path, name: str, kind: str
+) -> None:
+    good = [sound_sample(text) for text in GOOD]
 
     def judged(samples: list[Sample], number: int) -> list[Verdict]:
         folder = tmp_path / str(number)
         folder.mkdir()
         return METRICS[name](judges[kind](folder)).judge_samples(samples)
 
-    alone = judged(OTHERS, 0)
-    assert len({(verdict.score, verdict.status) for verdict in alone}) > 1
-    for verdict in alone:
-        assert verdict.status not in (Status.ERROR, Status.NOT_APPLICABLE), verdict.note
-    for number, member in enumerate([*MEMBERS][turn % share :: share], start=1):
-        batch = [*OTHERS[:PLACE], sound_sample(MEMBERS[member]), *OTHERS[PLACE:]]
-        verdicts = judged(batch, number)
-        hostile = verdicts.pop(PLACE)
+    alone = judged(good, 0)
+    assert any(verdict.score is not None for verdict in alone), alone[0].note
+    statuses = {verdict.status for verdict in alone}
+    assert statuses <= {Status.OK, Status.EMPTY} or kind == "scripted", alone[0].note
+    for number, row in enumerate(hostile_rows(name, kind), start=1):
+        place = number % (len(good) + 1)
+        verdicts = judged([*good[:place], row, *good[place:]], number)
+        hostile = verdicts.pop(place)
+        is_judged = hostile.status in (Status.OK, Status.EMPTY) or name == "pairwise, references"
+        assert is_judged or kind in ("scripted", "match"), (number, hostile.note)
+        if kind not in ("transformers", "encoder"):
+            assert verdicts == alone, number
         for one, other in zip(verdicts, alone, strict=True):
             assert_equal(one, other)
-        is_judged = hostile.status in (Status.OK, Status.EMPTY)
-        assert is_judged or name == "pairwise, references", (member, hostile.note)
 
 
 def assert_equal(one: Verdict, other: Verdict) -> None:
@@ -354,9 +275,53 @@ def assert_equal(one: Verdict, other: Verdict) -> None:
     assert numbers(one) == pytest.approx(numbers(other), abs=1e-5)
 
 
+@pytest.mark.parametrize("form", ["pair", "batch"])
+def test_a_group_is_compared_beside_hostile_rows_of_other_requests(form: Any) -> None:
+    metric = PairwiseReward(Scripted(), form=form)
+    good = [sound_sample(text) for text in GOOD]
+    alone = metric.judge_samples(good)
+    for seed in range(ROWS):
+        hostile = hostile_sample(seed)
+        object.__setattr__(hostile, "question", f"{hostile.question} Say it otherwise.")
+        assert metric.judge_samples([*good, hostile])[:-1] == alone, seed
+
+
+def test_a_group_is_compared_without_a_member_for_which_the_judge_raises() -> None:
+    metric = PairwiseReward(Scripted())
+    good = [sound_sample(text) for text in GOOD if text]
+    *verdicts, raising = metric.judge_samples([*good, sound_sample(f"A {RAISES} circle.")])
+    assert (raising.score, raising.status) == (None, Status.ERROR)
+    for verdict, alone in zip(verdicts, metric.judge_samples(good), strict=True):
+        assert (verdict.score, verdict.parts["won"]) == (alone.score, alone.parts["won"])
+
+
 @pytest.mark.parametrize("name", METRICS)
-def test_no_samples_have_no_verdicts(name: str) -> None:
-    assert METRICS[name](rule()).assess([]) == METRICS[name](rule()).judge_samples([]) == []
+def test_many_hostile_rows_together_harm_nobody_and_tell_nothing(name: str) -> None:
+    metric = METRICS[name](Scripted())
+    good = [sound_sample(text) for text in GOOD]
+    alone = metric.judge_samples(good)
+    batch: list[Sample] = []
+    for seed in range(20):
+        batch += [hostile_sample(seed), sound_sample(f"A {RAISES} thing, {seed}.")]
+    verdicts = metric.judge_samples([*batch[::2], *good, *batch[1::2]])
+    assert verdicts[20 : 20 + len(good)] == alone
+    for verdict in verdicts[20 : 20 + len(good)]:
+        assert RAISES not in verdict.note
+    for number, verdict in enumerate(verdicts[20 + len(good) :]):
+        told = [seed for seed in range(20) if f"thing, {seed}." in verdict.note]
+        assert told in ([], [number])
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_honest_rows_cost_no_more_calls_and_no_rows_none(name: str) -> None:
+    """As many as two calls of `assess` in one, whose judge gets all questions at once."""
+    judge, again = Scripted(), Scripted()
+    good = [sound_sample(text) for text in GOOD]
+    with again:
+        expected = METRICS[name](again).assess(good)
+    assert METRICS[name](judge).judge_samples(good) == expected
+    assert METRICS[name](judge).assess([]) == METRICS[name](judge).judge_samples([]) == []
+    assert (judge.calls, judge.asked) == (again.calls, again.asked)
 
 
 def test_a_span_past_the_end_is_refused_where_the_verdict_meets_its_text() -> None:
@@ -369,8 +334,9 @@ def test_a_span_past_the_end_is_refused_where_the_verdict_meets_its_text() -> No
         def assess(self, samples: Any) -> list[Verdict]:
             return [verdicts[one.completion] for one in samples]
 
-    samples = [replace(sound_sample(text), references=("a dog",)) for text in verdicts]
-    found = Given("given").judge_samples(samples)
+    found = Given("given").judge_samples(
+        [Sample("", text, references="a dog") for text in verdicts]
+    )
     assert [one.score for one in found] == [None, 0.5, None, None]
     assert "character 6 " in found[0].note
     assert found[0].note.endswith("has 5")

@@ -3,7 +3,6 @@
 import gc
 import random
 import string
-from typing import Any
 
 import psutil
 
@@ -17,25 +16,21 @@ BATCH = 50
 
 def test_verdicts_on_new_words_leave_little_behind() -> None:
     generator, process = random.Random(0), psutil.Process()
+    reward = PoshReward(MatchJudge())
 
-    def word() -> Any:
+    def word() -> str:
         return "".join(generator.choices(string.ascii_lowercase, k=8))
 
-    def sentences(count: int) -> Any:
-        return " ".join(
-            f"A {word()} {word()} sits on the {word()} {word()} near {word()}."
-            for _ in range(count)
-        )
+    def sentence() -> str:
+        return f"A {word()} {word()} sits on the {word()} {word()} near {word()}."
 
     def judge(count: int) -> None:
         for _ in range(count // BATCH):
-            verdicts = reward.assess(
-                [Sample("", "A circle.", references=(sentences(4),)) for _ in range(BATCH)]
-            )
+            texts = [" ".join(sentence() for _ in range(4)) for _ in range(BATCH)]
+            verdicts = reward.assess([Sample("", "A circle.", references=text) for text in texts])
             assert {verdict.status for verdict in verdicts} == {Status.OK}
         gc.collect()
 
-    reward = PoshReward(MatchJudge())
     judge(4 * BATCH)
     before = process.memory_info().rss
     words = len(load_pipeline().vocab.strings)

@@ -14,16 +14,7 @@ import torch
 from PIL import Image
 
 from spanreward import FunctionJudge, HarmonicReward, JudgedReward, Sample, Span, Verdict, reward
-from spanreward.rewards import (
-    CriteriaReward,
-    DifferencesReward,
-    LaveReward,
-    PairwiseReward,
-    PoshReward,
-    RemoteReward,
-    build_reward,
-    load_judge,
-)
+from spanreward.rewards import LaveReward, PoshReward, RemoteReward, build_reward, load_judge
 from spanreward.rewards.comparison.crossed import holm_adjusted
 from spanreward.rewards.comparison.length import control_length
 from spanreward.rewards.comparison.ratings import Pair
@@ -74,6 +65,19 @@ def build(metric: str, **options: Any) -> Reward:
 def file(name: str, content: str) -> Path:
     Path(name).write_text(content)
     return Path(name)
+
+
+def given(metric: str, *columns: str, **options: Any) -> Any:
+    """The scores of a row that has these columns."""
+    return build(metric, **options)(ONE, ONE, **dict.fromkeys(columns, ONE))
+
+
+def table(content: str, columns: Any = None) -> list[Any]:
+    return list(read_table(file("a.jsonl", content), columns))
+
+
+def span(start: int = 0, end: int = 1, score: float = 0.5, credit: float = 0.1) -> Span:
+    return Span(start, end, score, credit, "x", "", 0)
 
 
 def demonstrations(**change: Any) -> LaveReward:
@@ -127,17 +131,11 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     (lambda: PoshReward("match", mode="fast"), "mode is", '"default"', "'fast'"),
     (lambda: build("posh", coref="neural"), "coref is", "'maverick'", "'neural'"),
     (lambda: PoshReward("match", evidence="image"), "evidence", "'image'"),
-    (
-        lambda: PoshReward("match", mode="published", evidence="picture"),
-        *("mode='published'", "evidence='picture'"),
-    ),
+    (lambda: build("posh", mode="published", evidence="picture"), "mode='published'", "evidence="),
     (lambda: build("posh", prompts="/nowhere"), "posh", "'/nowhere'", "FileNotFoundError"),
     (lambda: build("posh", prompts=5), "posh", "5", "TypeError"),
     (lambda: build("posh", prompts=str(file("p.yaml", "precision: ["))), "p.yaml", "is not YAML"),
-    (
-        lambda: build("posh", prompts=str(file("p.yaml", "a: b"))),
-        *("p.yaml: precision:", "Field required"),
-    ),
+    (lambda: build("posh", prompts=str(file("p.yaml", "a: b"))), "p.yaml: precision: Field req"),
     (lambda: load_prompts(file("p.yaml", "5")), "p.yaml"),
     (
         lambda: PoshReward(
@@ -148,9 +146,7 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
         "no part `picture`",
     ),
     (
-        lambda: PoshReward("match")(
-            ONE, ONE, caption=ONE, image=ONE, trainer_state=1, log_metric=print
-        ),
+        lambda: build("posh")(ONE, ONE, caption=ONE, image=ONE, trainer_state=1, log_metric=print),
         *("posh needs", "'reference'", "['caption', 'image']"),
     ),
     (lambda: build("lave", candidate="all"), "candidate is", "'all'"),
@@ -163,15 +159,9 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     (lambda: demonstrations(candidate=True), "general.0.candidate", "True", "quotes"),
     (lambda: demonstrations(references=[True]), "general.0.references.0", "True", "quotes"),
     (lambda: demonstrations(rationale=None), "general.0.rationale", "None"),
-    (
-        lambda: LaveReward("match", demonstrations={"general": []}),
-        *("demonstrations: binary", "Field required"),
-    ),
+    (lambda: LaveReward("match", demonstrations={"general": []}), "demonstrations: binary: Field"),
     (lambda: build("lave", demonstrations="no.yaml"), "lave", "no.yaml", "FileNotFoundError"),
-    (
-        lambda: LaveReward("match")(ONE, ONE, question=ONE),
-        *("lave needs", "'answers'", "['question']"),
-    ),
+    (lambda: given("lave", "question"), "lave needs", "'answers'", "['question']"),
     (lambda: vqa_accuracy("red", ["red"]), "4 answers or more", "1"),
     (lambda: build("harmonic", task="icc"), "task 'icc'", "'ic'"),
     (lambda: build("harmonic", spans="words"), "spans is", "'words'"),
@@ -183,35 +173,23 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     (lambda: build("harmonic", criteria="none.yaml"), "none.yaml"),
     (lambda: build("harmonic", prompts="none.yaml"), "none.yaml"),
     (lambda: build("harmonic", text_judge="vlm"), "judge 'vlm'"),
-    (
-        lambda: HarmonicReward("match")(ONE, ONE, caption=ONE),
-        *("harmonic needs", "'image'", "'images'", "'context'"),
-    ),
+    (lambda: given("harmonic", "caption"), "harmonic needs", "'image' or 'images' or 'context'"),
     (lambda: aggregate({"fluency": [0.5, 0.5]}, 0.75), "fluency", "1 to 5", "2 numbers"),
     (lambda: aggregate({"fluency": {"6": 1.0}}, 0.75), "fluency", "got 6"),
     (lambda: aggregate({"a": [0, 0, 0, 0, 1]}, 1, sigma_floor=0), "above 0"),
     (lambda: build("criteria", form="batch"), "form is", "'batch'"),
     (lambda: build("criteria", evidence="sound"), "evidence is", "'sound'"),
-    (lambda: CriteriaReward("match")(ONE, ONE, context=ONE), "criteria needs", "'criteria'"),
+    (lambda: given("criteria", "context"), "criteria needs", "'criteria'"),
     (lambda: build("pairwise", form="rank"), "form is", '"batch"', "'rank'"),
     (lambda: build("pairwise", mode="pair"), "mode is", "'pair'"),
     (lambda: build("pairwise", anchor="sft"), "anchor is", "None", "'sft'"),
     (lambda: build("pairwise", evidence="sound"), "evidence is", "'sound'"),
-    (
-        lambda: build("pairwise", form="score", anchor="anchor"),
-        *("form is 'score'", "leave out anchor='anchor'"),
-    ),
+    (lambda: build("pairwise", form="score", anchor="anchor"), "form is 'score'", "leave out"),
     (lambda: build("pairwise", form="batch", spans="ablation"), "name an anchor", 'form="score"'),
-    (lambda: PairwiseReward("match")(ONE, ONE, other=ONE), "evidence=prompt"),
-    (
-        lambda: build("pairwise", anchor="anchor")(ONE, ONE, context=ONE),
-        *("pairwise needs", "'anchor'"),
-    ),
-    (lambda: DifferencesReward("match", evidence="context"), "evidence is", "'context'"),
-    (
-        lambda: DifferencesReward("match", evidence="reference")(ONE, ONE),
-        *("differences needs", "'reference'"),
-    ),
+    (lambda: given("pairwise", "other"), "evidence=prompt"),
+    (lambda: given("pairwise", "context", anchor="anchor"), "pairwise needs", "'anchor'"),
+    (lambda: build("differences", evidence="context"), "evidence is", "'context'"),
+    (lambda: given("differences", evidence="reference"), "differences needs", "'reference'"),
     (lambda: build("posh", judged_part="/(/"), "judged_part", "/(/"),
     (lambda: build("posh", judged_part=""), "judged_part", "''"),
     (lambda: build("posh", judged_part="<a>"), "name of a tag"),
@@ -219,10 +197,7 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     (lambda: JudgedReward("match", "How?"), "no completion", "put {completion}"),
     (lambda: JudgedReward("match", "{completion} {refrence}"), "placeholder 'refrence'"),
     (lambda: JudgedReward("match", "{completion}", scale=("1",)), "two tokens or more"),
-    (
-        lambda: reward()(two_arguments),
-        *("calls two_arguments", "missing", "def two_arguments(sample)"),
-    ),
+    (lambda: reward()(two_arguments), "calls two_arguments", "missing", "def two_arguments(sam"),
     (lambda: reward(length), "@reward()", "def length"),
     (lambda: build(f"{PARTS}:overlap", name="other"), "takes no options", "name"),
     (lambda: load_judge(f"{PARTS}:rule", deadline=4), "takes no options", "deadline"),
@@ -231,27 +206,18 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     (lambda: Reward("nothing").assess([]), "define assess(samples)"),
     (lambda: RemoteReward("ftp://a"), "'ftp://a'", "http or https"),
     (lambda: build_reward("remote", None, {}), "remote", "{}"),
-    (
-        lambda: RemoteReward("http://127.0.0.1:9").reader(),
-        *("http://127.0.0.1:9", "start spanreward serve"),
-    ),
+    (lambda: RemoteReward("http://127.0.0.1:9").reader(), "http://127.0.0.1:9", "spanreward serve"),
     # calls
     (lambda: overlap(ONE * 2, ONE * 2, reference=ONE), "'reference'", "1 values", "2 completions"),
     (lambda: overlap(ONE, ONE * 2, reference=ONE * 2), "1 prompts", "2 completions"),
     (lambda: overlap([""], "A dog.", reference=["A dog."]), "must be a list"),
     (lambda: overlap(reference=["x"]), "overlap", "give completions="),
     (lambda: overlap.assess(cast(Any, ["A dog."])), "list of Samples", "str", "assess([Sample("),
-    (
-        lambda: PoshReward("match").compute(predictions=ONE),
-        *("posh needs 'reference'", "write compute"),
-    ),
+    (lambda: build("posh").compute(predictions=ONE), "posh needs 'reference'", "write compute"),
     (lambda: Verdict(0.5).html([Sample("", "A kite.")]), "list", "give one of them"),
-    (
-        lambda: Verdict(0.5, spans=(Span(8, 14, 0.5, 0.1, "x", "", 0),)).html("A dog."),
-        *("8 to 14", "6 characters"),
-    ),
-    (lambda: Span(0, 1, 0.5, np.inf, "x", "", 0), "credit", "finite number"),
-    (lambda: Span(0, 1, 3.0, 0.1, "x", "", 0), "score", "from 0 to 1", "3.0"),
+    (lambda: Verdict(1, spans=(span(start=8, end=14),)).html("A dog."), "8 to 14", "6 charact"),
+    (lambda: span(credit=np.inf), "credit", "finite number"),
+    (lambda: span(score=3.0), "score", "from 0 to 1", "3.0"),
     (lambda: Verdict(0.5, parts={"f1": np.nan}), "parts", "finite", "'f1'"),
     (lambda: Verdict(1.5), "score", "[0, 1]", "1.5"),
     (lambda: Verdict(0.5, "timeout"), "ok and empty"),
@@ -288,19 +254,13 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     (lambda: ServerJudge("http://h", "m", "/no/such").rate([ASK]), "'/no/such'", "chat:URL#MODEL"),
     (lambda: ChatJudge("http://h", "m").rate([ASK], scale=("1", "10")), "'10'", "begins like '1'"),
     (lambda: TokenizerFiles(Path()), "no tokenizer.json", "fast tokenizer"),
-    (
-        lambda: TokenizerFiles(file("tokenizer.json", "{").parent),
-        *("tokenizer.json cannot be read", "copy or save it"),
-    ),
+    (lambda: TokenizerFiles(file("tokenizer.json", "{").parent), "cannot be", "copy or save it"),
     (lambda: ChatEncoder(tokenizer(None)), "has no chat template"),
     (
         lambda: TransformersJudge("smollm2", chat_template="gone.jinja").encoder,
         *("chat_template", "'plain'", "gone.jinja"),
     ),
-    (
-        lambda: CachedJudge(MatchJudge(), file("notes.txt", "mine")),
-        *("notes.txt", "not a cache of ratings", "remove it"),
-    ),
+    (lambda: CachedJudge(MatchJudge(), file("a.b", "mine")), "a.b", "not a cache", "remove it"),
     (lambda: Store(Path("a.sqlite"), 1000), "max_bytes", "1000", "65536"),
     # language
     (lambda: parse_graphs(["a", "b"], clusters=[[]]), "1 lists", "2 texts"),
@@ -313,15 +273,9 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     ),
     (lambda: read_sample({}, 3), "messages", "the assistant's", "3"),
     (lambda: read_sample({}, [{"role": "assistant", "utterance": "A dog."}]), "role, utterance"),
-    (
-        lambda: read_columns({"caption": 3}, {"reference": "caption"}),
-        *("column 'caption'", "list of texts"),
-    ),
+    (lambda: read_columns({"a": 3}, {"reference": "a"}), "column 'a'", "list of texts"),
     (lambda: read_sample({"bbox": [1, 2, 3]}, "x"), "column 'bbox'", "four numbers"),
-    (
-        lambda: with_box(Image.new("RGB", (640, 480)), (0.1, 0.2, 0.5, 0.6)),
-        *("multiply shares", "640 x 480"),
-    ),
+    (lambda: with_box(Image.new("RGB", (64, 48)), (0.1, 0, 0.5, 1)), "multiply shares", "64 x 48"),
     (lambda: with_box(opened_picture(RED), (0, 0, 9, 5)), "x0 < x1", "of 1 x 1 pixels"),
     (lambda: opened_picture("https://a.org/b.png"), "a URL", "nothing is downloaded"),
     (lambda: opened_picture("none.png"), "no picture", "none.png"),
@@ -331,29 +285,14 @@ MESSAGES: list[tuple[Make, *tuple[str, ...]]] = [
     (lambda: score(overlap, cast(Any, ["A dog."])), "row 1", "'A dog.'", "frame.to_dict"),
     (lambda: score(overlap, pd.DataFrame([{"completion": "x"}])), "'completion'", "frame.to_dict"),
     (lambda: score("posh", []), "takes a reward", "PoshReward('match')"),
-    (
-        lambda: score(overlap, [{"completion": "x"}]),
-        *("overlap needs", "'reference'", "['completion']", "rename the key"),
-    ),
-    (
-        lambda: list(read_table(file("a.jsonl", "id,text\n1,A dog.\n"))),
-        *("a.jsonl line 1", "not JSON", "one a line"),
-    ),
-    (
-        lambda: list(read_table(file("a.jsonl", '{"text": "x"}\n'), {"reference": "txet"})),
-        *("'txet'", "['text']"),
-    ),
+    (lambda: score(overlap, [{"completion": "x"}]), "overlap needs", "['completion']", "rename"),
+    (lambda: table("a,b\n1,2\n"), "a.jsonl line 1", "not JSON", "one a line"),
+    (lambda: table('{"text": "x"}\n', {"reference": "txet"}), "'txet'", "['text']"),
     (lambda: scored({}, rows=" \n"), "rows.jsonl", "no rows"),
-    (
-        lambda: scored({"judge": "a"}, {"judge": "b"}),
-        *("out.jsonl", "{'judge': 'a'}", "{'judge': 'b'}", "choose another output"),
-    ),
+    (lambda: scored({"a": 1}, {"a": 2}), "out.jsonl", "{'a': 1}", "{'a': 2}", "choose another"),
     (lambda: settled(1, 2), "{'a': 1}", "{'a': 2}", "choose another output"),
     (lambda: check_apart([Path("a")], [Path("a")]), "is an input", "choose another"),
-    (
-        lambda: check_json(file("n.json", "{}"), {"a": None}, overwrite=False),
-        *("n.json exists", "'a'"),
-    ),
+    (lambda: check_json(file("n.json", "{}"), {"a": None}, False), "n.json exists", "'a'"),
     (lambda: control_length([1], [(1, 2), (3, 4)]), "got 1, 2 and 1"),
     (lambda: control_length([1], [(-1, 2)]), "0 or more", "-1"),
     (lambda: holm_adjusted([1.2]), "[0, 1]", "1.2"),

@@ -2,7 +2,6 @@
 
 import gc
 import gzip
-import json
 import tracemalloc
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,11 +15,12 @@ from spanreward import Reward, Sample, Span, Status, Verdict
 from spanreward.rewards.files import on_disk
 from spanreward.rewards.rows import delimited
 from spanreward.rewards.rows.lines import read_rows
-from spanreward.rewards.scoring import read_verdicts, score_file, score_rows
+from spanreward.rewards.scoring import read_verdicts, score_file
 from spanreward.training.evaluation.page import scored
+from tests.support.files import write_lines
 
 BYTES_A_ROW = 250  # of a row's id, fingerprint and places, and what NumPy sorts them in
-ROWS = 600  # of the smaller file
+ROWS = 300  # of the smaller file
 TEXT = "A red circle sits on the blue box near two green stars. " * 20  # 1,120 characters
 
 
@@ -50,8 +50,9 @@ def write(path: Path, count: int) -> Path:
     elif path.suffix == ".csv":
         pd.DataFrame(rows).to_csv(path, index=False)
     else:
-        content = "".join(json.dumps(row) + "\n" for row in rows).encode()
-        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+        write_lines(path, rows)
+        if path.suffix == ".gz":
+            path.write_bytes(gzip.compress(path.read_bytes()))
     return path
 
 
@@ -81,14 +82,18 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scored, "MAX_PAGE_ROWS", 20)
 
 
+def assert_grows_little(peak_of: Callable[[int], int]) -> None:
+    """peak_of: the most bytes for this number of rows."""
+    fewer = peak_of(ROWS)
+    assert peak_of(2 * ROWS) - fewer <= BYTES_A_ROW * ROWS
+
+
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "csv", "parquet"])
 def test_rows_are_read_one_by_one(tmp_path: Path, ending: str) -> None:
-    peaks = []
-    for count in (ROWS, 2 * ROWS):
-        source = write(tmp_path / f"rows.{ending}", count)
-        peaks.append(peak(partial(read_rows, source)))
-    assert peaks[1] - peaks[0] <= BYTES_A_ROW * ROWS
+    assert_grows_little(
+        lambda count: peak(partial(read_rows, write(tmp_path / f"rows.{ending}", count)))
+    )
 
 
 @pytest.mark.usefixtures("small")
@@ -107,24 +112,12 @@ def test_memory_grows_by_some_bytes_a_row(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_page_holds_the_rows_that_it_shows(tmp_path: Path) -> None:
-    reward = Noted("noted")
-    peaks = []
-    for count in (ROWS, 2 * ROWS):
+    def peak_of(count: int) -> int:
         source, output = write(tmp_path / "rows.jsonl", count), tmp_path / f"out{count}.jsonl"
-        score_file(reward, source, output, {})
+        score_file(Noted("noted"), source, output, {})
+        page = tmp_path / "page.html"
+        return peak(
+            lambda: scored.write_scored(page, "rows", read_rows(source), read_verdicts(output))
+        )
 
-        def draw(source: Path = source, output: Path = output) -> None:
-            page = tmp_path / "page.html"
-            scored.write_scored(page, "rows", read_rows(source), read_verdicts(output))
-
-        peaks.append(peak(draw))
-    assert peaks[1] - peaks[0] <= BYTES_A_ROW * ROWS
-
-
-def test_rows_in_memory_are_scored_as_those_of_a_file(tmp_path: Path) -> None:
-    source, outputs = write(tmp_path / "rows.jsonl", 100), (tmp_path / "a", tmp_path / "b")
-    rows = list(read_rows(source))
-    reward = Noted("noted")
-    score_file(reward, source, outputs[0], {})
-    score_rows(reward, rows, source, outputs[1], {}, lambda done, total: None, False)
-    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert_grows_little(peak_of)

@@ -10,6 +10,7 @@ from datasets import Dataset
 
 from spanreward import LaveReward, PoshReward, Sample, Verdict, score
 from spanreward.rewards.scoring import score_file
+from tests.support.files import write_lines
 from tests.support.own_parts import overlap
 from tests.support.paths import DATA
 
@@ -24,13 +25,8 @@ LINES = FIELD.read_text().splitlines() if FIELD.is_file() else []
 CASES = {case["case"]: case["rows"] for case in map(json.loads, LINES) if "rows" in case}
 
 
-def written(folder: Path, rows: Any) -> Path:
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return folder / "rows.jsonl"
-
-
 def test_the_rows_keep_what_they_hold_and_get_their_verdicts(tmp_path: Path) -> None:
-    found = score(POSH, written(tmp_path, ROWS))
+    found = score(POSH, write_lines(tmp_path / "rows.jsonl", ROWS))
     assert found[:2] == score(POSH, ROWS)[:2]
     assert [{key: value for key, value in row.items() if "/" not in key} for row in found] == ROWS
     references = [row["reference"] for row in ROWS[:2]]
@@ -66,15 +62,14 @@ def test_rows_as_others_write_them(tmp_path: Path, case: str) -> None:
     """The layouts that users of other tools reported."""
     rows = CASES[case]
     reward: Any = LAVE if "answers" in rows[0] else POSH
-    summary = score_file(reward, written(tmp_path, rows), tmp_path / "verdicts.jsonl", {})
+    source = write_lines(tmp_path / "rows.jsonl", rows)
+    summary = score_file(reward, source, tmp_path / "verdicts.jsonl", {})
     assert (summary.scored, summary.mean_score, summary.bad_lines) == (len(rows), 1.0, [])
 
 
 def test_one_string_where_a_list_belongs() -> None:
-    assert POSH.assess([Sample("", "A red circle.", references="A red circle.")])[0].score == 1.0
     assert LAVE.assess([Sample("", "red", question="Which colour?", answers="red")])[0].score == 1.0
-    assert Sample("", "", criteria="It names the colour.").criteria == ("It names the colour.",)
-    said = ["A red circle.", [{"role": "assistant", "content": "A red circle."}]]
     text = "A red circle."
+    said = [text, [{"role": "assistant", "content": text}]]
     for reference in (text, [text] * 2, (text,) * 2, [[text]] * 2):
         assert POSH(["", ""], said, reference=reference) == [1.0, 1.0]

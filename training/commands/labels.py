@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Column, Table
 
-from spanreward.rewards.comparison.figures import interval_text, number_text
+from spanreward.rewards.comparison.number_text import interval_text, number_text
 from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.training.commands.main import run_subcommand, without_nan
 from spanreward.training.commands.metric_options import (

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.rewards.comparison.figures import number_text as shown
+from spanreward.rewards.comparison.number_text import number_text as shown
 from spanreward.training.commands.metric_options import (
     JUDGE_FLAGS,
     add_flags,

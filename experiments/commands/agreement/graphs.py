@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import number_text as shown
+from spanreward.rewards.comparison.number_text import number_text as shown
 
 HELP = "scene graphs against people's, no judge needed"
 DESCRIPTION = """Our scene graphs, default and published, against people's: DiscoSG's in a folder, or the ten texts of

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from experiments.agreement.span_agreement import labels_of, read_completions, summarise
-from spanreward.rewards.comparison.figures import number_text
+from spanreward.rewards.comparison.number_text import number_text
 from spanreward.training.commands.labels import reliability_of
 from spanreward.training.commands.main import without_nan
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from experiments.commands import labels
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import NO_FIGURE, interval_text
+from spanreward.rewards.comparison.number_text import NO_FIGURE, interval_text
 from spanreward.training.commands.main import without_nan
 
 HELP = "a paper's table: a metric and its baselines against people's judgments in a JSONL file"

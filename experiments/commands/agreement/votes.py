@@ -10,7 +10,7 @@ from rich.table import Table
 
 from experiments.agreement.votes import VoteResults, measure_votes
 from experiments.tables import table_with
-from spanreward.rewards.comparison.figures import NO_FIGURE, interval_text, number_text
+from spanreward.rewards.comparison.number_text import NO_FIGURE, interval_text, number_text
 from spanreward.rewards.comparison.resampling import Interval
 
 HELP = "win rates from the votes of a judge or of people on file"

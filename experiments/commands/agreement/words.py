@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from spanreward.rewards.comparison.figures import interval_text, number_text
+from spanreward.rewards.comparison.number_text import interval_text, number_text
 from spanreward.training.commands.main import without_nan
 from spanreward.training.commands.metric_options import (
     JUDGE_FLAGS,

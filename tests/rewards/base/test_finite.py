@@ -29,30 +29,20 @@ def test_a_score(score: Any) -> None:
     with pytest.raises(ValueError, match=r"score .*from 0 to 1"):
         Span(0, 1, -0.1 if score is True else score, 0.1, "entity", "", 0)
     assert [Verdict(edge).score for edge in (0.0, 1.0)] == [0.0, 1.0]
-    Span(0, 1, 1 + 1e-9, 0.1, "entity", "", 0)  # as a mean of ratings may be
+    span = Span(0, 1, 1 + 1e-9, np.float32(2), "", "", 0)  # as a mean of ratings may be
+    assert Verdict(np.float32(0.5), parts={"f1": np.float64(0.25)}, spans=(span,)).spans == (span,)
 
 
-@pytest.mark.parametrize("coefficient", [math.nan, math.inf, -1.0])
+@pytest.mark.parametrize("coefficient", [math.nan, math.inf])
 def test_a_coefficient(tmp_path: Path, coefficient: float) -> None:
     with pytest.raises(ValueError, match="span_coef"):
         SpanGRPOConfig(output_dir=str(tmp_path), span_coef=coefficient, use_cpu=True, bf16=False)
-
-
-def test_a_reward_that_makes_one_is_a_failed_judgment_and_no_number() -> None:
-    class Broken(Reward):
-        def assess(self, samples: Sequence[Sample]) -> list[Verdict]:
-            return [Verdict(0.5, spans=(Span(0, 1, 0.5, math.nan, "", "", 0),)) for _ in samples]
-
-    (verdict,) = Broken("broken").judge_samples([Sample("", "a")])
-    assert (verdict.score, verdict.status) == (None, Status.ERROR)
-    assert "finite number" in verdict.note
 
 
 @pytest.mark.parametrize(
     ("returned", "told"),
     [
         (None, "got None"),
-        ([], "3 verdicts, "),
         ([], "got 0 in a list"),
         ([Verdict(0.5)] * 2, "got 2 in a list"),
         ([Verdict(0.5)] * 4, "got 4 in a list"),
@@ -73,8 +63,3 @@ def test_a_reward_of_another_shape(returned: Any, told: str) -> None:
         assert (verdict.score, verdict.status) == (None, Status.ERROR)
         assert told in verdict.note
     assert reward(["p"] * 3, ["a"] * 3) == [None] * 3
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    span = Span(0, 1, 1.0, np.float32(2), "", "", 0)
-    assert Verdict(np.float32(0.5), parts={"f1": np.float64(0.25)}, spans=(span,))

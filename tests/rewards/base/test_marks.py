@@ -5,8 +5,8 @@ from collections import defaultdict
 import pytest
 from hypothesis import given, strategies as st
 
+from spanreward.rewards.base.lazy_sequences import View
 from spanreward.rewards.base.marks import indices_of_marks, mark_number, mark_numbers
-from spanreward.rewards.base.views import View
 
 
 def test_a_fingerprint_is_its_own_number() -> None:

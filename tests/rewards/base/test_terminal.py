@@ -25,29 +25,24 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_terminal_obeys_no_text(text: str) -> None:
     written = io.StringIO()
-    table = Table(title=text)
-    table.add_column(text)
+    table = Table(text, title=text)
     table.add_row(text)
     for shown in (text, table):
         Terminal(file=written, markup=False, emoji=False).print(shown)
-    lines = written.getvalue().splitlines()
-    assert all(line.isprintable() for line in lines)
+    assert all(line.isprintable() for line in written.getvalue().splitlines())
     assert printable_text(text).isprintable()
     assert "\\" in printable_text(text)
 
 
-def test_text_of_any_language_stays() -> None:
+def test_text_of_any_language_and_styles_stay() -> None:
     text = "naïve café\t東京 \U0001f469\u200d\U0001f680 \u2014 \xa0x\n\u0645\u0631\u062d\u0628"
     assert printable_text(text) == text
-
-
-def test_styles_stay() -> None:
     written = io.StringIO()
     Terminal(file=written, force_terminal=True, color_system="standard").print("a", style="red")
     assert written.getvalue() == "\x1b[31ma\x1b[0m\n"
 
 
-def test_a_log_and_last_words_are_printable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_and_last_words_are_printable() -> None:
     record = logging.LogRecord("spanreward", logging.WARNING, "", 1, "%s", ("\x1b[2J",), None)
     assert PrintableFormatter().format(record) == "\\x1b[2J"
     with pytest.raises(SystemExit, match=r"^a row: \\x1b\[2J$"):

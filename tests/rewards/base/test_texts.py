@@ -33,7 +33,8 @@ def test_a_list_is_read_however_it_is_written(said: list[str]) -> None:
 @given(st.text().filter(lambda text: text.strip() and not text.lstrip().startswith("[")))
 def test_any_other_text_is_a_list_of_one(text: str) -> None:
     assert texts_of_value(text, "reference") == answers_of_people(text, "answers") == (text,)
-    assert Sample("", "", references=text).references == (text,)
+    sample = Sample("", "", references=text, criteria=text)
+    assert sample.references == sample.criteria == (text,)
 
 
 BRACKETED = [
@@ -42,12 +43,11 @@ BRACKETED = [
 BRACKETED += ["(A)", "('A')", "(12, 40)", "(A dog) on grass", "('A', 3)"]
 
 
-@pytest.mark.parametrize("text", BRACKETED)
-def test_a_text_in_brackets_is_a_text(text: str) -> None:
-    assert texts_of_value(text, "reference") == (text,)
-
-
-def test_arrays_that_numpy_printed_are_lists() -> None:
+def test_a_text_in_brackets_is_a_text_and_an_array_that_numpy_printed_a_list() -> None:
+    for text in BRACKETED:
+        assert texts_of_value(text, "reference") == (text,)
+    for text in ("{'a': 1}", "{x, y}", "[True, False]", "[None of these, or 2]"):
+        assert answers_of_people(text, "answers") == (text,)
     printed = str(np.array(["surfing", "it's a wave", "surf"], dtype=object))
     assert "," not in printed
     assert texts_of_value(printed, "answers") == ("surfing", "it's a wave", "surf")
@@ -77,16 +77,16 @@ def test_one_value_in_place_of_several() -> None:
             Sample("", "", references=reference)
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ({"answer": ["2", "two"]}, ("2", "two")),
-        ({"answer": 2}, ("2",)),
-        ([2, 3], ("2", "3")),
-        ([2.5, -1], ("2.5", "-1")),
-        ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
-    ],
-)
+CELLS: list[tuple[Any, tuple[str, ...]]] = [
+    ({"answer": ["2", "two"]}, ("2", "two")),
+    ({"answer": 2}, ("2",)),
+    ([2, 3], ("2", "3")),
+    ([2.5, -1], ("2.5", "-1")),
+    ([{"answer": 2, "answer_id": 1}, {"answer": "two"}], ("2", "two")),
+]
+
+
+@pytest.mark.parametrize(("written", "said"), CELLS)
 def test_a_cell_of_a_table_holds_what_a_line_of_json_holds(written: Any, said: Any) -> None:
     for value in (written, json.dumps(written), repr(written)):
         assert answers_of_people(value, "answers") == said
@@ -96,8 +96,3 @@ def test_a_cell_of_a_table_holds_what_a_line_of_json_holds(written: Any, said: A
 def test_answers_of_another_kind_are_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="column 'answers'"):
         answers_of_people(value, "answers")
-
-
-def test_a_text_that_looks_like_an_object_is_a_text() -> None:
-    for text in ("{'a': 1}", "{x, y}", "[True, False]", "[None of these, or 2]"):
-        assert answers_of_people(text, "answers") == (text,)

@@ -32,9 +32,7 @@ def test_holm_by_hand() -> None:
     assert holm_adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm_adjusted([0.9, 0.8]) == [1.0, 1.0]
     assert holm_adjusted([]) == []
-
-
-def test_holm_finds_nothing_where_nothing_is() -> None:
+    # it finds nothing where nothing is
     p_values = np.random.default_rng(0).uniform(size=(2000, 8))
     assert 0.03 < np.mean([min(holm_adjusted(row)) <= 0.05 for row in p_values.tolist()]) < 0.065
 
@@ -44,12 +42,8 @@ def test_the_same_draws_for_the_same_prompts() -> None:
     assert places.shape == (1001, 7)
     assert {*places.ravel()} == {*range(7)}
     assert ratio_interval([0, 1, 1, 0]) == ratio_interval([0, 1, 1, 0])
-    low, high = ratio_interval([1, 0] * 50).low, ratio_interval([1, 0] * 50).high
-    assert low == pytest.approx(0.4, abs=0.02)
-    assert high == pytest.approx(0.6, abs=0.02)
-
-
-def test_intervals_at_the_edges() -> None:
+    interval = ratio_interval([1, 0] * 50)
+    assert (interval.low, interval.high) == pytest.approx((0.4, 0.6), abs=0.02)
     assert ratio_interval([1.0]) is ratio_interval([]) is ratio_interval([1, 1], [0, 0]) is None
     assert ratio_interval([1, 1, 1]) == Interval(1.0, 1.0)
 
@@ -92,23 +86,14 @@ def test_the_interval_of_a_weighted_score_covers() -> None:
     assert 0.93 <= hits / 600 <= 0.97
 
 
-def planted(strengths: dict[str, float], count: int, seed: int = 0) -> list[Pair]:
-    rng, names = np.random.default_rng(seed), list(strengths)
+def planted(strengths: dict[str, float], count: int) -> list[Pair]:
+    rng, names = np.random.default_rng(0), list(strengths)
     pairs = []
     for _ in range(count):
         one, other = rng.choice(names, size=2, replace=False).tolist()
         won = rng.random() < strengths[one] / (strengths[one] + strengths[other])
         pairs.append(Pair(one, other, 1 if won else -1))
     return pairs
-
-
-def test_bradley_terry_recovers_planted_strengths() -> None:
-    strengths = {"a": 8.0, "b": 4.0, "c": 2.0, "d": 1.0, "e": 0.5}
-    chances = bradley_terry(planted(strengths, 200))
-    assert sorted(chances, key=chances.__getitem__, reverse=True) == list(strengths)
-    found = {name: np.log(chance / (1 - chance)) for name, chance in chances.items()}
-    true = {name: np.log(strength) for name, strength in strengths.items()}
-    assert np.corrcoef([found[name] for name in true], list(true.values()))[0, 1] > 0.97
 
 
 def test_bradley_terry_is_the_maximum_of_its_likelihood() -> None:
@@ -130,17 +115,12 @@ def test_bradley_terry_is_the_maximum_of_its_likelihood() -> None:
     assert bradley_terry(pairs) == pytest.approx(dict(zip(names, best, strict=True)), abs=1e-4)
 
 
-def test_a_player_that_always_wins_has_the_highest_strength() -> None:
+def test_players_that_always_win_and_that_never_met() -> None:
     """evalica alone gives all three the same, in silence."""
     chances = bradley_terry([Pair("a", "b", 1), Pair("a", "c", 1), Pair("b", "c", 1)])
-    assert chances["a"] > chances["b"] > chances["c"]
-    assert 0 < chances["c"] < chances["a"] < 1
-
-
-def test_players_that_never_met_are_compared_with_the_average() -> None:
+    assert 1 > chances["a"] > chances["b"] > chances["c"] > 0
     chances = bradley_terry([Pair("a", "b", 1), Pair("c", "d", 1)])
-    assert chances["a"] == pytest.approx(chances["c"])
-    assert chances["a"] == pytest.approx(1 - chances["b"])
+    assert chances["a"] == pytest.approx(chances["c"]) == pytest.approx(1 - chances["b"])
     assert bradley_terry([]) == {}
 
 

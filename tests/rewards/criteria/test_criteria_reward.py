@@ -40,27 +40,19 @@ def test_numbered_criteria_are_taken_apart() -> None:
     assert read_criteria(CRITERIA) == CRITERIA
 
 
-# What two orders say (the completion shown first, then second), and what follows: won, tied or
-# lost.
-DECISIONS = [
-    ("A", "B", 1.0),
-    ("B", "A", 0.0),
-    ("A", "A", 0.5),
-    ("C", "C", 0.5),
-    ("D", "D", 0.5),
-    ("C", "D", 0.5),
-    ("C", "B", 1.0),
-    ("B", "D", 0.0),  # one order decides
-]
+# what two orders say (the completion shown first, then second), and whether it won, tied or lost;
+# C and D say that neither is better, so that the other order decides
+DECISIONS = {"AB": 1.0, "BA": 0.0, "AA": 0.5, "CC": 0.5, "DD": 0.5, "CD": 0.5, "CB": 1.0, "BD": 0.0}
 
 
-@pytest.mark.parametrize(("one", "two", "score"), DECISIONS)
-def test_the_vote_of_mllm_bench(one: str, two: str, score: float) -> None:
+@pytest.mark.parametrize(("letters", "score"), DECISIONS.items())
+def test_the_vote_of_mllm_bench(letters: str, score: float) -> None:
+    one, two = letters[0], letters[1]
     judge = PairJudge(lambda probe: one if probe.first == GOOD else two)
     (verdict,) = CriteriaReward(judge, form="pairwise").assess([row(GOOD, anchor=POOR)])
     assert verdict.score == score
-    assert verdict.parts["situation_one"] == (one + two).count("C") / 2
-    assert verdict.parts["situation_two"] == (one + two).count("D") / 2
+    assert verdict.parts["situation_one"] == letters.count("C") / 2
+    assert verdict.parts["situation_two"] == letters.count("D") / 2
     assert verdict.note == f"votes, shown first / second: {one}/{two}"
     for question in judge.asked[0]:
         assert f"1. {CRITERIA[0]}\n2. {CRITERIA[1]}" in question.messages[0]["content"]
@@ -106,10 +98,7 @@ def test_prompts_of_one_s_own(tmp_path: Path) -> None:
     ((asked,),) = judge.rated
     assert asked.endswith("Told: Says 170 cm.\n\nA digit.")
     assert reward.wording != CriteriaReward(judge).wording
-    for change, reason in (
-        ({"criterion": "Told"}, r"criterion: .*\{criterion\}"),
-        ({"x": ""}, "'x'"),
-    ):
+    for change in ({"criterion": "Told"}, {"x": ""}):
         file.write_text(yaml.safe_dump({**texts, **change}))
-        with pytest.raises(ValueError, match=reason):
+        with pytest.raises(ValueError, match=r"criterion: .*\{criterion\}|'x'"):
             CriteriaReward(judge, prompts=file)

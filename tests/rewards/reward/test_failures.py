@@ -1,6 +1,8 @@
 """A reward that fails says so once, in one line: TRL's own trainers show a None and no reason."""
 
 import logging
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,32 +16,32 @@ from spanreward.rewards.reward.failures import (
 
 OK = Verdict(0.5)
 ABSENT = Verdict(None, Status.NOT_APPLICABLE, note="this row has no reference")
+LONELY = Verdict(None, Status.NOT_APPLICABLE, note="alone")
 FAILED = Verdict(None, Status.ERROR, note="KeyError: 'label'")
 
 
-def test_a_call_without_any_score_says_why() -> None:
-    lonely = Verdict(None, Status.NOT_APPLICABLE, note="no other completion of this request")
-    assert nothing_scored([lonely, lonely]) == "'no other completion of this request'"
-    assert nothing_scored([lonely, Verdict(0.0)]) == ""
-    assert nothing_scored([]) == ""
+HOSTILE = "\x1b[2J\r\nstep 3: fine\u2028\u202e" + "x" * 9999
 
 
-def test_a_note_is_one_line_of_bounded_length() -> None:
-    assert first_failure([OK, ABSENT]) == ""
-    assert first_failure([OK, FAILED]) == repr(FAILED.note)
-    assert first_failure([Verdict(None, Status.TIMEOUT)]) == "'timeout'"
-    hostile = Verdict(None, Status.ERROR, note="\x1b[2J\r\nstep 3: fine\u2028\u202e" + "x" * 9999)
-    line = first_failure([hostile])
-    assert line.isprintable()
-    assert line.startswith(r"'\x1b[2J\r\nstep 3: fine\u2028\u202e")
-    assert len(line) < 2 * MOST_NOTE_CHARACTERS
-
-
-def test_more_than_half_is_many() -> None:
-    assert many_failed([]) == ""
-    assert many_failed([OK, FAILED]) == ""
-    assert many_failed([FAILED, ABSENT, ABSENT]) == ""
-    assert many_failed([OK, FAILED, FAILED]) == "2 of 3"
+@pytest.mark.parametrize(
+    ("tell", "verdicts", "told"),
+    [
+        (nothing_scored, [LONELY, LONELY], "'alone'"),
+        (nothing_scored, [LONELY, Verdict(0.0)], ""),
+        (nothing_scored, [], ""),
+        (first_failure, [OK, ABSENT], ""),
+        (first_failure, [OK, FAILED], repr(FAILED.note)),
+        (first_failure, [Verdict(None, Status.TIMEOUT)], "'timeout'"),
+        (first_failure, [replace(FAILED, note=HOSTILE)], repr(HOSTILE[:MOST_NOTE_CHARACTERS])),
+        (many_failed, [], ""),
+        (many_failed, [OK, FAILED], ""),
+        (many_failed, [FAILED, ABSENT, ABSENT], ""),
+        (many_failed, [OK, FAILED, FAILED], "2 of 3"),
+    ],
+)
+def test_what_a_log_says_of_verdicts(tell: Any, verdicts: list[Verdict], told: str) -> None:
+    assert tell(verdicts) == told
+    assert told.isprintable()
 
 
 def test_a_reward_names_its_first_failure_once_and_most_failures_once(

@@ -1,7 +1,5 @@
 """A verdict in words: what is wrong, why and what is left out, on one line."""
 
-import pytest
-
 from spanreward import MatchJudge, PoshReward, Sample, Span, Status, Verdict
 from spanreward.rewards.reward.reward import MOST_QUOTATIONS, feedback
 from spanreward.training.grpo.recorder import Recorder
@@ -22,14 +20,9 @@ def test_it_names_words_reasons_and_what_is_left_out() -> None:
     assert feedback(SAMPLE, Verdict(0.4, spans=(span(0, 10, 0.0),))) == 'Wrong: "A red kite".'
 
 
-@pytest.mark.parametrize(
-    "verdict", [Verdict(1.0), Verdict(None, Status.TIMEOUT), Verdict(0.0, Status.EMPTY)]
-)
-def test_where_there_is_nothing_to_say_it_says_nothing(verdict: Verdict) -> None:
-    assert feedback(SAMPLE, verdict) == ""
-
-
-def test_it_is_bounded() -> None:
+def test_it_says_nothing_where_there_is_nothing_to_say_and_is_bounded() -> None:
+    for verdict in (Verdict(1.0), Verdict(None, Status.TIMEOUT), Verdict(0.0, Status.EMPTY)):
+        assert feedback(SAMPLE, verdict) == ""
     spans = tuple(span(n, n + 1, 0.0) for n in range(999))
     told = feedback(Sample("", "x" * 1000), Verdict(0.1, spans=spans))
     assert told.count('"x"') == MOST_QUOTATIONS

@@ -40,8 +40,7 @@ class Asked(Judge):
 
 
 def marked(question: Question) -> str:
-    start, end = question.description
-    return prompt_of(question)[start:end]
+    return prompt_of(question)[slice(*question.description)]
 
 
 def test_a_metric_of_one_prompt_and_a_scale() -> None:
@@ -57,7 +56,7 @@ def test_a_metric_of_one_prompt_and_a_scale() -> None:
 
 def test_a_scale_of_words_goes_from_0_to_1_in_equal_steps() -> None:
     reward = JudgedReward(Asked(level="partly"), GROUNDED, scale=("no", "partly", "yes"))
-    verdict = reward.assess([Sample("", "A dog.", references=("A cat.",))])[0]
+    (verdict,) = reward.assess([Sample("", "A dog.", references="A cat.")])
     assert (verdict.score, verdict.parts["rating"]) == (0.5, 0.5)
 
 
@@ -79,18 +78,13 @@ def test_a_completion_that_writes_a_placeholder_stays_text() -> None:
     assert "Answer: {reference}\n" in prompt_of(judge.questions[0])
 
 
-def test_a_failure_is_no_score_and_leaves_the_neighbours() -> None:
-    samples = [Sample("", "It is broken."), Sample("", "There.")]
-    failed, rated = JudgedReward(Asked(), POLITE).assess(samples)
+def test_a_failure_is_no_score_and_an_empty_completion_is_a_0_unasked() -> None:
+    judge = Asked()
+    samples = [Sample("", text) for text in ("It is broken.", "There.", " ")]
+    failed, rated, empty = JudgedReward(judge, POLITE).assess(samples)
     assert (failed.score, failed.status) == (None, Status.TIMEOUT)
     assert (rated.score, rated.parts["rating"]) == (0.75, 4.0)  # in the scale's own numbers
-
-
-def test_an_empty_completion_asks_nothing() -> None:
-    judge = Asked()
-    verdict = JudgedReward(judge, POLITE).assess([Sample("Where?", " ")])[0]
-    assert (verdict.score, verdict.status) == (0.0, Status.EMPTY)
-    assert judge.questions == []
+    assert (empty.score, empty.status, len(judge.questions)) == (0.0, Status.EMPTY, 2)
 
 
 def read_score(answer: str) -> float | Verdict | None:
@@ -101,22 +95,20 @@ def read_score(answer: str) -> float | Verdict | None:
     return float(json.loads(answer)["score"])
 
 
-@pytest.mark.parametrize(
-    ("answer", "score", "status"),
-    [
-        ('{"score": 0.5}', 0.5, Status.OK),
-        ("a verdict", 0.25, Status.OK),
-        ("none", None, Status.UNPARSED),
-        ("no JSON", None, Status.UNPARSED),
-        ('{"rating": 1}', None, Status.UNPARSED),
-        ('{"score": 7}', None, Status.UNPARSED),
-        ('{"score": NaN}', None, Status.UNPARSED),
-        (Failure(Status.ERROR, "away"), None, Status.ERROR),
-    ],
-)
-def test_a_written_answer_is_read_by_a_function(
-    answer: str | Failure, score: float | None, status: Status
-) -> None:
+ANSWERS: list[tuple[Any, float | None, Status]] = [
+    ('{"score": 0.5}', 0.5, Status.OK),
+    ("a verdict", 0.25, Status.OK),
+    ("none", None, Status.UNPARSED),
+    ("no JSON", None, Status.UNPARSED),
+    ('{"rating": 1}', None, Status.UNPARSED),
+    ('{"score": 7}', None, Status.UNPARSED),
+    ('{"score": NaN}', None, Status.UNPARSED),
+    (Failure(Status.ERROR, "away"), None, Status.ERROR),
+]
+
+
+@pytest.mark.parametrize(("answer", "score", "status"), ANSWERS)
+def test_a_written_answer_is_read_by_a_function(answer: Any, score: Any, status: Any) -> None:
     reward = JudgedReward(Asked(text=answer), POLITE, parse=read_score)
     verdict = reward.assess([Sample("Where?", "There.")])[0]
     assert (verdict.score, verdict.status) == (score, status)

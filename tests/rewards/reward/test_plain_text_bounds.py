@@ -1,5 +1,7 @@
 """What stands beside a completion is cut like a completion, and the verdict says so."""
 
+from typing import Any
+
 import pytest
 
 from spanreward import PoshReward, Sample, Verdict
@@ -20,12 +22,19 @@ class Lengths(PlainTextReward):
         return [Verdict(1.0, note="fine") for _ in samples]
 
 
-def test_the_texts_of_a_row_are_cut() -> None:
+def judged(sample: Sample, mode: Any = "default") -> tuple[Verdict, Sample]:
+    """The verdict, and the sample as it was read."""
     reward = Lengths("lengths")
-    more = {"question": LONG, "context": LONG, "anchor": "a" * 9}
-    sample = Sample("", "A kite.", references=(LONG, "A kite."), **more)
+    reward.mode = mode
     (verdict,) = reward.assess([sample])
     (read,) = reward.read
+    return verdict, read
+
+
+def test_the_texts_of_a_row_are_cut() -> None:
+    more = {"question": LONG, "context": LONG, "anchor": "a" * 9}
+    sample = Sample("", "A kite.", references=(LONG, "A kite."), **more)
+    verdict, read = judged(sample)
     assert list(map(len, read.references)) == [JUDGED_CHARACTERS, 7]
     assert len(read.question or "") == len(read.context or "") == JUDGED_CHARACTERS
     fine, *notes = verdict.note.split("; ")
@@ -37,26 +46,18 @@ def test_the_texts_of_a_row_are_cut() -> None:
 
 
 def test_texts_of_many_signs_are_cut_at_fewer_characters() -> None:
-    reward = Lengths("lengths")
-    (verdict,) = reward.assess([Sample("", "A kite.", references=("a! " * 4000,))])
+    verdict, read = judged(Sample("", "A kite.", references="a! " * 4000))
     assert " 5,999 of " in verdict.note
-    assert len(reward.read[0].references[0]) == JUDGED_TOKENS // 2 * len("a! ") - 1
+    assert len(read.references[0]) == JUDGED_TOKENS // 2 * len("a! ") - 1
 
 
-@pytest.mark.parametrize("count", [1, 800])
-def test_texts_of_usual_length_stay_as_they_are(count: int) -> None:
-    reward = Lengths("lengths")
+@pytest.mark.parametrize(
+    ("count", "mode"), [(1, "default"), (800, "default"), (90_000, "published")]
+)
+def test_texts_of_usual_length_and_all_in_published_mode_stay(count: int, mode: str) -> None:
     text = "A red kite. " * count
-    (verdict,) = reward.assess([Sample("", "A kite.", references=(text,), question=text)])
-    (read,) = reward.read
+    verdict, read = judged(Sample("", "A kite.", references=text, question=text), mode)
     assert (verdict.note, read.references, read.question) == ("fine", (text,), text)
-
-
-def test_published_mode_reads_all() -> None:
-    reward = Lengths("lengths")
-    reward.mode = "published"
-    (verdict,) = reward.assess([Sample("", "A kite.", references=(LONG,))])
-    assert (verdict.note, len(reward.read[0].references[0])) == ("fine", len(LONG))
 
 
 def test_a_long_reference_is_judged_as_its_beginning_is() -> None:

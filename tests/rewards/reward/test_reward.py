@@ -12,27 +12,20 @@ PROMPT = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text
 
 
 class Fixed(Reward):
-    """Gives the verdicts it was made with, and keeps the samples it saw."""
+    """Gives the verdicts or raises the error it was made with, and keeps the samples it saw."""
 
     columns = ("reference",)
 
-    def __init__(self, *verdicts: Any, name: str = "fixed") -> None:
-        super().__init__(name)
-        self.verdicts = list(verdicts)
+    def __init__(self, verdicts: Any = ()) -> None:
+        super().__init__("fixed")
+        self.verdicts = verdicts
         self.samples: list[Any] = []
 
     def assess(self, samples: Any) -> Any:
         self.samples = list(samples)
+        if isinstance(self.verdicts, BaseException):
+            raise self.verdicts
         return self.verdicts or [Verdict(0.5) for _ in samples]
-
-
-class Raising(Reward):
-    def __init__(self, error: BaseException) -> None:
-        super().__init__("fixed")
-        self.error = error
-
-    def assess(self, samples: Any) -> Any:
-        raise self.error
 
 
 def test_messages_become_a_sample() -> None:
@@ -48,7 +41,6 @@ def test_none_in_a_row_is_not_applicable_and_its_neighbours_are_scored() -> None
     assert reward([PROMPT] * 5, ["A star."] * 5, **columns) == [1.0, None, None, None, 1.0]
     _, verdicts = reward.judge_completions([PROMPT] * 5, ["A star."] * 5, **columns)
     assert [verdict.status for verdict in verdicts] == ["ok", *["not_applicable"] * 3, "ok"]
-    assert not Status.NOT_APPLICABLE.failed
 
 
 def test_a_call_by_hand_needs_no_prompts() -> None:
@@ -60,18 +52,23 @@ def test_a_call_by_hand_needs_no_prompts() -> None:
 
 def causes(name: str, failed: float = 0.0, empty: float = 0.0, **shares: float) -> dict[str, float]:
     """The log's shares of completions by what became of them, of texts that were read whole."""
-    statuses = ("not_applicable", "unparsed", "timeout", "error")
-    logged = {f"{name}/unscored_fraction/{status}": shares.get(status, 0.0) for status in statuses}
-    fractions = {f"{name}/failed_fraction": failed, f"{name}/empty_fraction": empty}
-    return {f"{name}/not_read": 0.0, **fractions, **logged}
+    logged = {"not_read": 0.0, "failed_fraction": failed, "empty_fraction": empty}
+    for status in ("not_applicable", "unparsed", "timeout", "error"):
+        logged[f"unscored_fraction/{status}"] = shares.get(status, 0.0)
+    return {f"{name}/{key}": share for key, share in logged.items()}
+
+
+def logs_of(reward: Reward, completions: list[str], references: list[str]) -> dict[str, float]:
+    logged: dict[str, float] = {}
+    reward(completions=completions, reference=references, log_metric=logged.__setitem__)
+    return logged
 
 
 def test_what_was_not_read_is_logged_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
-    logged: dict[str, float] = {}
     reward = PoshReward(MatchJudge(), name="words")
     for _ in range(2):
-        reward([""], ["**A cat.**"], reference=["A cat."], log_metric=logged.__setitem__)
-    assert logged["words/not_read"] == pytest.approx(0.4)
+        logged = logs_of(reward, ["**A cat.**"], ["A cat."])
+        assert logged["words/not_read"] == pytest.approx(0.4)
     (record,) = caplog.records
     for told in ("words", "40 %", "4 of 10 characters", "Markdown 4"):
         assert told in record.getMessage()
@@ -80,15 +77,14 @@ def test_what_was_not_read_is_logged_and_named_once(caplog: pytest.LogCaptureFix
 def test_what_breaks_becomes_none_with_a_status_and_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    logged: dict[str, float] = {}
-    columns = {"reference": ["y"] * 3, "log_metric": logged.__setitem__}
-    broken = Raising(RuntimeError("the judge is gone"))
+    broken = Fixed(RuntimeError("the judge is gone"))
     with caplog.at_level(logging.ERROR):
-        assert broken([PROMPT] * 3, ["x"] * 3, **columns) == [None, None, None]
+        logged = logs_of(broken, ["x"] * 3, ["y"] * 3)
     (record,) = caplog.records
     assert "3 completions" in record.getMessage()
     assert record.exc_info[1].args == ("the judge is gone",)
     assert logged == causes("fixed", failed=1.0, error=1.0)
+    assert broken([PROMPT], ["x"], reference=["y"]) == [None]
     _, verdicts = broken.judge_completions([PROMPT], ["x"], reference=["y"])
     assert verdicts == [Verdict(None, Status.ERROR, note="RuntimeError: the judge is gone")]
 
@@ -160,21 +156,19 @@ def test_a_judge_that_does_not_wake_is_woken_once() -> None:
 
 def test_a_killed_run_is_not_taken_for_a_broken_judge() -> None:
     with pytest.raises(KeyboardInterrupt):
-        Raising(KeyboardInterrupt())([PROMPT], ["x"], reference=["y"])
+        Fixed(KeyboardInterrupt())([PROMPT], ["x"], reference=["y"])
 
 
 def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
-    reward = Fixed(
+    verdicts = [
         Verdict(0.4, parts={"precision": 0.2, "recall": 1.0, "f1": 0.4, "precision_entity": 0.3}),
         Verdict(0.6, parts={"precision": 1.0, "recall": 0.4, "f1": 0.6}),
         Verdict(0.0, Status.EMPTY, {"precision": 0.0, "recall": 0.0, "f1": 0.0}),
         Verdict(None, Status.TIMEOUT),
         Verdict(None, Status.NOT_APPLICABLE),
-    )
-    logged: dict[str, float] = {}
-    scores = reward([""] * 5, ["x"] * 5, reference=["y"] * 5, log_metric=logged.__setitem__)
-    assert scores == [0.4, 0.6, 0, None, None]
-    assert logged == {
+    ]
+    assert Fixed(verdicts)([""] * 5, ["x"] * 5, reference=["y"] * 5) == [0.4, 0.6, 0, None, None]
+    assert logs_of(Fixed(verdicts), ["x"] * 5, ["y"] * 5) == {
         "fixed/precision": pytest.approx(1.2 / 3),
         "fixed/recall": pytest.approx(1.4 / 3),
         "fixed/f1": pytest.approx(1.0 / 3),
@@ -185,11 +179,9 @@ def test_every_part_is_logged_as_the_mean_of_those_that_have_it() -> None:
 
 
 def test_posh_logs_precision_and_recall_apart() -> None:
-    logged: dict[str, float] = {}
     completions = ["A red circle.", "A cat.", "A cat."]
     references = ["A blue circle.", "A cat. A dog.", "A cat."]
-    reward = PoshReward(MatchJudge(), name="words")
-    reward([""] * 3, completions, reference=references, log_metric=logged.__setitem__)
+    logged = logs_of(PoshReward(MatchJudge(), name="words"), completions, references)
     # ratings of 5, precision: (5, 1), (5), (5); recall: (5, 1), (5, 1.05), (5): a colour given
     # otherwise, a dog unsaid
     f1 = (0.6 + 2 * 0.605 / 1.605 + 1) / 3

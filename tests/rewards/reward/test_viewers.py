@@ -68,15 +68,12 @@ def test_who_is_shown_no_picture_may_be_blind(reward: Any, columns: Any) -> None
     check_seen(reward, [pictured(**columns)])
 
 
-@pytest.mark.parametrize(
-    "reward",
-    [
-        HarmonicReward(BLIND, spans="none"),
-        HarmonicReward(BLIND, spans="none", evidence="context"),
-        PairwiseReward(BLIND, form="score"),
-        JudgedReward(BLIND, PROMPT, evidence="picture"),
-    ],
-)
+JUDGING: list[Any] = [HarmonicReward(BLIND, spans="none"), PairwiseReward(BLIND, form="score")]
+JUDGING += [HarmonicReward(BLIND, spans="none", evidence="context")]
+JUDGING += [JudgedReward(BLIND, PROMPT, evidence="picture")]
+
+
+@pytest.mark.parametrize("reward", JUDGING)
 def test_the_rule_is_that_of_judging(reward: Any) -> None:
     """What is refused ahead is what fails row by row, and nothing else."""
     picture = Image.new("RGB", (8, 8))
@@ -109,5 +106,5 @@ def test_a_box_has_no_context_in_its_place() -> None:
     boxed = HarmonicReward(BLIND, task="reg")
     assert only_pictures(boxed)
     assert unseeing_sentence(boxed).endswith("with a vision-language model.")
-    assert not any(map(only_pictures, (HarmonicReward(BLIND), DifferencesReward(BLIND))))
-    assert not only_pictures(PoshReward(BLIND))
+    others = (HarmonicReward(BLIND), DifferencesReward(BLIND), PoshReward(BLIND))
+    assert not any(map(only_pictures, others))

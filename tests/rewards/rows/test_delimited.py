@@ -11,6 +11,15 @@ from spanreward.rewards.rows.lines import read_rows
 from spanreward.rewards.rows.tables import read_table, table_rows
 
 NAMES = "id,completion,reference\n"
+TABS = NAMES.replace(",", "\t")
+IN_TABS = [
+    ('1\t"The\tA.\n2\tA boat.\tA.\n3\tA door."\tA.\n', ['"The', "A boat.", 'A door."']),
+    ('1\t"The sign\tA.\n2\tA boat.\tA.\n', ['"The sign', "A boat."]),
+    ('1\t" is an inch\tA.\n2\tA boat.\tA.\n', ['" is an inch', "A boat."]),
+    ('1\t"The sign" hangs.\tA.\n', ['"The sign" hangs.']),
+    ('1\tA sign\tA "\r\n2\t"A boat\tA "\r\n3\tA.\tA.\r\n', ["A sign", '"A boat', "A."]),
+    ('1\t"The ""red"" sign,\n\thangs."\tA.\n', ['The "red" sign,\n\thangs.']),
+]
 
 
 def written(folder: Path, name: str, content: str) -> Path:
@@ -19,20 +28,7 @@ def written(folder: Path, name: str, content: str) -> Path:
     return path
 
 
-TABS = NAMES.replace(",", "\t")
-
-
-@pytest.mark.parametrize(
-    ("content", "texts"),
-    [
-        ('1\t"The\tA.\n2\tA boat.\tA.\n3\tA door."\tA.\n', ['"The', "A boat.", 'A door."']),
-        ('1\t"The sign\tA.\n2\tA boat.\tA.\n', ['"The sign', "A boat."]),
-        ('1\t" is an inch\tA.\n2\tA boat.\tA.\n', ['" is an inch', "A boat."]),
-        ('1\t"The sign" hangs.\tA.\n', ['"The sign" hangs.']),
-        ('1\tA sign\tA "\r\n2\t"A boat\tA "\r\n3\tA.\tA.\r\n', ["A sign", '"A boat', "A."]),
-        ('1\t"The ""red"" sign,\n\thangs."\tA.\n', ['The "red" sign,\n\thangs.']),
-    ],
-)
+@pytest.mark.parametrize(("content", "texts"), IN_TABS)
 def test_tsv_is_read_without_marks_where_they_quote_no_cell(
     tmp_path: Path, content: str, texts: list[str]
 ) -> None:
@@ -106,18 +102,18 @@ def test_what_pandas_writes_for_a_missing_value_is_missing(
     assert last.completion == "nan"
 
 
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        (b'\xef\xbb\xbfid,text\n1,\xe2\x82\xac\r\n2,"a\nb"\r\n', "\u20ac"),
-        (b"\xef\xbb\xbfid,text\n1,\xe2\x82\xac\n2,\xff\n", "(invalid start byte at byte 16)"),
-        (b"id,text\n1,\xe2\x82", "(unexpected end of data at byte 10)"),
-        (b"id,text\n1,\xe2\x82\xac\n2,\x00\n3,\x00\n", "line 3 holds a NUL byte"),
-        (b'id,text\n1,"a\n', "in the row that begins in line 2"),
-        (b"", "[]"),
-        (b"\xef\xbb", "(unexpected end of data at byte 0)"),
-    ],
-)
+PIECES = [
+    (b'\xef\xbb\xbfid,text\n1,\xe2\x82\xac\r\n2,"a\nb"\r\n', "\u20ac"),
+    (b"\xef\xbb\xbfid,text\n1,\xe2\x82\xac\n2,\xff\n", "(invalid start byte at byte 16)"),
+    (b"id,text\n1,\xe2\x82", "(unexpected end of data at byte 10)"),
+    (b"id,text\n1,\xe2\x82\xac\n2,\x00\n3,\x00\n", "line 3 holds a NUL byte"),
+    (b'id,text\n1,"a\n', "in the row that begins in line 2"),
+    (b"", "[]"),
+    (b"\xef\xbb", "(unexpected end of data at byte 0)"),
+]
+
+
+@pytest.mark.parametrize(("content", "fault"), PIECES)
 def test_a_table_is_read_alike_in_pieces(
     tmp_path: Path, content: bytes, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,33 +34,31 @@ def test_what_is_neither_a_text_nor_an_assistants_is_refused(completion: Any) ->
         completion_text(completion)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"role": "assistant", "content": "A dog."},
-        {"from": "gpt", "value": "A dog."},
-        {"role": "assistant", "text": "A dog."},
-        {"role": "model", "parts": [{"text": "A dog."}]},
-        {"content": None, "value": "A dog."},
-        {"role": "assistant", "content": [PART]},
-        {"role": "assistant", "content": [{**PART, "type": "output_text"}]},
-        {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}, PART]},
-        {"role": "assistant", "content": ["A ", "dog."]},
-    ],
-)
+LAYOUTS: list[dict[str, Any]] = [
+    {"role": "assistant", "content": "A dog."},
+    {"from": "gpt", "value": "A dog."},
+    {"role": "assistant", "text": "A dog."},
+    {"role": "model", "parts": [{"text": "A dog."}]},
+    {"content": None, "value": "A dog."},
+    {"role": "assistant", "content": [PART]},
+    {"role": "assistant", "content": [{**PART, "type": "output_text"}]},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}, PART]},
+    {"role": "assistant", "content": ["A ", "dog."]},
+]
+NO_TEXT: list[dict[str, Any]] = [
+    {"role": "assistant", "utterance": "A dog."},
+    {"speaker": "gpt"},
+    {"role": "assistant", "content": [{"type": "image", "image": None}]},
+    {"role": "assistant", "content": [{"type": "reasoning", "summary": "A dog."}]},
+]
+
+
+@pytest.mark.parametrize("message", LAYOUTS)
 def test_messages_as_others_write_them(message: Any) -> None:
     assert completion_text([message]) == prompt_text([message]) == "A dog."
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"role": "assistant", "utterance": "A dog."},
-        {"speaker": "gpt"},
-        {"role": "assistant", "content": [{"type": "image", "image": None}]},
-        {"role": "assistant", "content": [{"type": "reasoning", "summary": "A dog."}]},
-    ],
-)
+@pytest.mark.parametrize("message", NO_TEXT)
 def test_a_message_without_a_text_is_refused_by_its_keys(message: Any) -> None:
     with pytest.raises(ValueError, match=f"no text .*{', '.join(message)}"):
         completion_text([message])
@@ -75,17 +73,17 @@ def test_what_is_no_message_is_refused(prompt: Any) -> None:
         prompt_text(prompt)
 
 
-@pytest.mark.parametrize(
-    ("prompt", "shown"),
-    [
-        ("<image>\nWhat is it?", "What is it?"),
-        ([{"from": "human", "value": "<image>\nWhat is it?"}], "What is it?"),
-        ([{"role": "user", "content": ASKED}], "What is it?"),
-        ([{"role": "system", "content": "Hi."}, {"content": ASKED}], "Hi.\nWhat is it?"),
-        ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
-        ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
-        (" Describe the <imagery> of x<y. ", " Describe the <imagery> of x<y. "),
-    ],
-)
+PROMPTS: list[tuple[Any, str]] = [
+    ("<image>\nWhat is it?", "What is it?"),
+    ([{"from": "human", "value": "<image>\nWhat is it?"}], "What is it?"),
+    ([{"role": "user", "content": ASKED}], "What is it?"),
+    ([{"role": "system", "content": "Hi."}, {"content": ASKED}], "Hi.\nWhat is it?"),
+    ("<|vision_start|><|image_pad|><|vision_end|>What is it?", "What is it?"),
+    ("<|image_1|>\n<|image_2|>\nWhich?", "Which?"),
+    (" Describe the <imagery> of x<y. ", " Describe the <imagery> of x<y. "),
+]
+
+
+@pytest.mark.parametrize(("prompt", "shown"), PROMPTS)
 def test_no_judge_sees_a_picture_s_placeholder(prompt: Any, shown: str) -> None:
     assert prompt_text(prompt) == shown

@@ -29,46 +29,43 @@ def test_every_form_goes_where_it_stands_apart_and_is_a_word_of_its_sentence(for
     assert without_placeholders(form, 1) == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "pictures", "plain"),
-    [
-        ("Is <image_1> older than <image_2>?", 2, "Is picture 1 older than picture 2?"),
-        ("Is <image_0> older than <image_1>?", 2, "Is picture 1 older than picture 2?"),
-        ("Is {image} older than {image}?", 2, "Is picture 1 older than picture 2?"),
-        ("<image>\n<image>\nIs [IMG2] older?", 2, "Is picture 2 older?"),
-        ("Which?\nA. <image 1>\nB. <image 2>", 2, "Which?\nA. picture 1\nB. picture 2"),
-        ("Image 1: <image>\nImage 2: <image>", 2, "Image 1: picture 1\nImage 2: picture 2"),
-        ("1. <image> 2. <image> Which?", 2, "1. picture 1 2. picture 2 Which?"),
-        ("What is in image <image 2>?", 2, "What is in image 2?"),
-        ("What is in this <image>?", 1, "What is in this picture?"),
-        ("What is in the picture <image>?", 1, "What is in the picture?"),
-        ("<image> shows what?", 1, "The picture shows what?"),
-        ("<image> what is it?", 1, "what is it?"),
-        ("What stands behind <image>", 1, "What stands behind the picture"),
-        ("USER: <image>\nWhat is it?", 1, "USER: What is it?"),
-        ("图<image>中有几只猫", 1, "图 the picture 中有几只猫"),
-        ("<|im_start|>user\nWhat is it?", 1, "<|im_start|>user\nWhat is it?"),
-        ("Describe the <imagery> of x<y. ", 1, "Describe the <imagery> of x<y. "),
-    ],
-)
+IN_SENTENCES = [
+    ("Is <image_1> older than <image_2>?", 2, "Is picture 1 older than picture 2?"),
+    ("Is <image_0> older than <image_1>?", 2, "Is picture 1 older than picture 2?"),
+    ("Is {image} older than {image}?", 2, "Is picture 1 older than picture 2?"),
+    ("<image>\n<image>\nIs [IMG2] older?", 2, "Is picture 2 older?"),
+    ("Which?\nA. <image 1>\nB. <image 2>", 2, "Which?\nA. picture 1\nB. picture 2"),
+    ("Image 1: <image>\nImage 2: <image>", 2, "Image 1: picture 1\nImage 2: picture 2"),
+    ("1. <image> 2. <image> Which?", 2, "1. picture 1 2. picture 2 Which?"),
+    ("What is in image <image 2>?", 2, "What is in image 2?"),
+    ("What is in this <image>?", 1, "What is in this picture?"),
+    ("What is in the picture <image>?", 1, "What is in the picture?"),
+    ("<image> shows what?", 1, "The picture shows what?"),
+    ("<image> what is it?", 1, "what is it?"),
+    ("What stands behind <image>", 1, "What stands behind the picture"),
+    ("USER: <image>\nWhat is it?", 1, "USER: What is it?"),
+    ("图<image>中有几只猫", 1, "图 the picture 中有几只猫"),
+    ("<|im_start|>user\nWhat is it?", 1, "<|im_start|>user\nWhat is it?"),
+    ("Describe the <imagery> of x<y. ", 1, "Describe the <imagery> of x<y. "),
+]
+
+
+@pytest.mark.parametrize(("text", "pictures", "plain"), IN_SENTENCES)
 def test_a_sentence_keeps_its_words(text: str, pictures: int, plain: str) -> None:
     assert without_placeholders(text, pictures) == plain
 
 
-@pytest.mark.parametrize(
-    ("text", "pictures", "counts"),
-    [
-        ("Is <image 1> older than <image 2>?", 1, ("of 2 pictures", "'<image 2>'", "1 picture:")),
-        ("What is in <image 3>?", 2, ("of 3 pictures", "'<image 3>'", "2 pictures:")),
-        ("<image><image>\nWhat is it?", 1, ("of 2 pictures", "1 picture:")),
-    ],
-)
-def test_more_placeholders_than_pictures_are_refused(
-    text: str, pictures: int, counts: tuple[str, ...]
-) -> None:
-    with pytest.raises(ValueError, match="the question") as error:
+TOO_MANY = [
+    ("Is <image 1> older than <image 2>?", 1, "of 2 pictures,.*'<image 2>'.* 1 picture:"),
+    ("What is in <image 3>?", 2, "of 3 pictures,.*'<image 3>'.* 2 pictures:"),
+    ("<image><image>\nWhat is it?", 1, "of 2 pictures,.* 1 picture:"),
+]
+
+
+@pytest.mark.parametrize(("text", "pictures", "counts"), TOO_MANY)
+def test_more_placeholders_than_pictures_are_refused(text: str, pictures: int, counts: str) -> None:
+    with pytest.raises(ValueError, match=f"the question .*{counts}"):
         without_placeholders(text, pictures, "the question")
-    assert all(count in str(error.value) for count in counts)
     row: dict[str, Any] = {"completion": "x", "question": text, "images": ["a.png"] * pictures}
     assert str(read_row(3, "line 3", row, Path()).sample).startswith("line 3: the question ")
     messages = [{"role": "user", "content": text}, {"role": "user", "content": "Say it."}]

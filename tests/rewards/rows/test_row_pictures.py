@@ -27,6 +27,7 @@ from spanreward.rewards.rows.pictures import (
     shown_picture,
 )
 
+URLS = ["https://example.org", "http://127.0.0.1:9", "file://127.0.0.1"]
 FORMATS = ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM"]
 
 
@@ -36,7 +37,7 @@ def written(image: Image.Image, name: str = "PNG", **options: Any) -> bytes:
     return file.getvalue()
 
 
-def test_modes() -> None:
+def test_every_mode_is_shown_in_rgb_on_white_and_upright() -> None:
     half = Image.new("RGBA", (2, 1), (255, 0, 0, 0))
     half.putpixel((1, 0), (255, 0, 0, 255))
     assert list(shown_picture(half).get_flattened_data()) == [(255, 255, 255), (255, 0, 0)]
@@ -47,34 +48,33 @@ def test_modes() -> None:
     assert list(shown_picture(deep).get_flattened_data()) == [(0,) * 3, (128,) * 3, (255,) * 3]
     for mode in ("1", "L", "LA", "CMYK", "YCbCr", "I", "F"):
         assert shown_picture(Image.new(mode, (1, 1))).mode == "RGB"
+    sideways = Image.new("RGB", (4, 2), "green")
+    sideways.getexif()[0x0112] = 6  # turn by 90 degrees
+    assert shown_picture(sideways).size == (2, 4)
 
 
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        *(([0, 0.5, 1], np.float32), ([0, 127.5, 255], np.float32), ([-1, 0, 1], np.float32)),
-        *(([0, 32768, 65535], np.float32), ([0, 2048, 4095], np.uint16)),
-        *(([0, 128, 255], np.int32), ([0, 2**30, 2**31 - 1], np.int32)),
+        ([0, 0.5, 1], np.float32),
+        ([0, 127.5, 255], np.float32),
+        ([-1, 0, 1], np.float32),
+        ([0, 32768, 65535], np.float32),
+        ([0, 2048, 4095], np.uint16),
+        ([0, 128, 255], np.int32),
+        ([0, 2**30, 2**31 - 1], np.int32),
     ],
 )
-def test_no_range_of_values_turns_black_or_white(values: Any, kind: Any, tmp_path: Path) -> None:
-    Image.fromarray(np.array([values], dtype=kind)).save(tmp_path / "deep.tiff")
-    dark, grey, white = shown_picture(
-        opened_picture(str(tmp_path / "deep.tiff"))
-    ).get_flattened_data()
+def test_no_range_of_values_turns_black_or_white(values: Any, kind: Any) -> None:
+    deep = written(Image.fromarray(np.array([values], dtype=kind)), "TIFF")
+    dark, grey, white = shown_picture(opened_picture(deep)).get_flattened_data()
     assert (dark, white) == ((0,) * 3, (255,) * 3)
     assert set(grey) <= {127, 128}
 
 
 def test_what_is_no_number_is_black() -> None:
-    image = Image.fromarray(np.array([[float("nan"), float("inf"), 1]], dtype=np.float32))
+    image = Image.fromarray(np.array([[np.nan, np.inf, 1]], dtype=np.float32))
     assert list(shown_picture(image).get_flattened_data()) == [(0,) * 3, (0,) * 3, (255,) * 3]
-
-
-def test_a_camera_held_sideways() -> None:
-    image = Image.new("RGB", (4, 2), "green")
-    image.getexif()[0x0112] = 6  # turn by 90 degrees
-    assert shown_picture(image).size == (2, 4)
 
 
 def test_a_hundred_megapixels_are_shrunk_with_their_proportions() -> None:
@@ -84,30 +84,25 @@ def test_a_hundred_megapixels_are_shrunk_with_their_proportions() -> None:
     assert shown_picture(Image.new("RGB", (1, 1))).size == (1, 1)
 
 
-URLS = ["https://example.org/cat.jpg", "http://127.0.0.1:9/cat.jpg", "file://127.0.0.1/cat.jpg"]
-
-
-@pytest.mark.parametrize("url", URLS)
-def test_a_url_is_refused_and_nothing_is_downloaded(
-    url: str, monkeypatch: pytest.MonkeyPatch
+def test_files_that_are_no_picture_and_a_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nothing is downloaded, and nothing is waited for."""
     monkeypatch.setattr(socket, "socket", lambda *_, **__: pytest.fail("a connection was opened"))
-    with pytest.raises(PictureError, match="nothing is downloaded"):
-        opened_picture(url)
-
-
-def test_files_that_are_no_picture(tmp_path: Path) -> None:
     corrupt, text, pipe = tmp_path / "corrupt.png", tmp_path / "text.jpg", tmp_path / "pipe.png"
     corrupt.write_bytes(written(Image.new("RGB", (64, 64), "red"))[:100])
     text.write_text("not a picture")
-    os.mkfifo(pipe)  # which is not waited for
-    for path, told in (
-        *((corrupt, "cannot be read"), (text, "cannot be read"), ("red\0.png", "null byte")),
-        *((path, "no plain file") for path in (pipe, tmp_path, "/", "/dev/zero")),
-        (tmp_path / "none.png", r"no picture .*none\.png"),
+    os.mkfifo(pipe)
+    for told, *paths in (
+        ("cannot be read", corrupt, text),
+        ("null byte", "red\0.png"),
+        ("no plain file", pipe, tmp_path, "/", "/dev/zero"),
+        (r"no picture .*none\.png", tmp_path / "none.png", "file:///none.png"),
+        ("nothing is downloaded", *(f"{one}/a.png" for one in URLS)),
     ):
-        with pytest.raises(PictureError, match=told):
-            opened_picture(path)
+        for path in paths:
+            with pytest.raises(PictureError, match=told):
+                opened_picture(path)
 
 
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n"
@@ -134,8 +129,8 @@ def test_a_format_that_is_run_is_not_read_whatever_its_name(
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_formats_by_name(name: str) -> None:
-    content = written(Image.new("RGB", (4, 4), "white"), name)
-    assert opened_picture({"bytes": content}).convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+    shown = opened_picture(written(Image.new("RGB", (4, 4), "white"), name))
+    assert shown.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
 def bomb(width: int, height: int) -> bytes:
@@ -166,11 +161,10 @@ def test_a_damaged_picture_is_one_sentence(name: str, data: Any) -> None:
     content = bytearray(written(gradient, name))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    part = bytes(content[: data.draw(st.integers(1, len(content)))])
     said = ""
     try:
-        shown_picture(
-            opened_picture({"bytes": bytes(content[: data.draw(st.integers(1, len(content)))])})
-        )
+        shown_picture(opened_picture(part))
     except PictureError as error:
         said = str(error)
     assert "\n" not in said
@@ -183,13 +177,11 @@ def test_the_red_box() -> None:
     frame = {(x, y) for x in range(5, 15) for y in range(2, 8)} - inside
     assert red == frame
     assert pictures.with_box(Image.new("RGB", (1, 1)), (0, 0, 1, 1)).getpixel((0, 0)) == (255, 0, 0)
-
-
-def test_the_box_of_a_large_picture_is_scaled_with_it() -> None:
+    # the box of a large picture is scaled with it
     marked = pictures.with_box(Image.new("RGB", (8192, 2048)), (4096, 0, 8192, 2048))
     assert marked.size == (4096, 1024)
-    assert marked.getpixel((2048, 512)) == (255, 0, 0)
-    assert marked.getpixel((2000, 512)) == (0, 0, 0)
+    colours = [marked.getpixel((x, 512)) for x in (2048, 2000)]
+    assert colours == [(255, 0, 0), (0, 0, 0)]
 
 
 OUTSIDE = [(0, 0, 21, 5), (-1, 0, 5, 5), (5, 5, 5, 8), (8, 2, 4, 6), (0, 0, float("nan"), 5)]
@@ -223,9 +215,8 @@ def test_what_names_no_file_stays_as_it_is(tmp_path: Path) -> None:
     content = {"bytes": written(Image.new("RGB", (1, 1))), "path": "a.png"}
     for picture in ("none.png", "http://127.0.0.1/a.png", encoded, content, "a" * 5000, 7, None):
         assert picture_path(picture, tmp_path) is picture
-    assert (
-        opened_picture(encoded, tmp_path).size == opened_picture(content, tmp_path).size == (1, 1)
-    )
+    for picture in (encoded, content):
+        assert opened_picture(picture, tmp_path).size == (1, 1)
 
 
 def seen_by_a_reward(image: Image.Image) -> tuple[list[str], str]:
@@ -233,18 +224,16 @@ def seen_by_a_reward(image: Image.Image) -> tuple[list[str], str]:
     return question_keys([Question([], images=(image,))]), as_text(image)
 
 
-def test_threads_that_share_an_unread_picture_see_the_same() -> None:
+def test_threads_that_share_an_unread_picture_see_the_same(request: pytest.FixtureRequest) -> None:
     """Rewards of a step share a row's picture. PIL reads its pixels and its EXIF when they are used."""
     exif = Image.Exif()
     exif[0x0112] = 6  # turn by 90 degrees
     content = written(Image.effect_noise((64, 32), 50), "JPEG", exif=exif)
     expected = seen_by_a_reward(Image.open(io.BytesIO(content)))
     interval = sys.getswitchinterval()
+    request.addfinalizer(lambda: sys.setswitchinterval(interval))
     sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(8) as threads:
-            for _ in range(20):
-                shared = Image.open(io.BytesIO(content))
-                assert list(threads.map(seen_by_a_reward, [shared] * 8)) == [expected] * 8
-    finally:
-        sys.setswitchinterval(interval)
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(20):
+            shared = Image.open(io.BytesIO(content))
+            assert list(threads.map(seen_by_a_reward, [shared] * 8)) == [expected] * 8

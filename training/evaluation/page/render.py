@@ -15,8 +15,7 @@ from PIL import Image
 
 from spanreward.rewards.base.verdict import Span
 from spanreward.rewards.base.verdict_html import template_environment
-from spanreward.rewards.comparison import figures
-from spanreward.rewards.comparison.figures import metric_label, typeset_number
+from spanreward.rewards.comparison.number_text import metric_label, number_text, typeset_number
 from spanreward.rewards.files.outputs import check_place, write_whole
 from spanreward.rewards.rows.pictures import opened_picture
 
@@ -73,7 +72,7 @@ def signed_number(value: float | None, digits: int, signed: bool = False) -> str
     signed: whether a positive number has a plus sign.
     """
     sign = "+" if signed else ""
-    return typeset_number(figures.number_text(value, digits, sign))
+    return typeset_number(number_text(value, digits, sign))
 
 
 def data_uri(image: Image.Image, largest: int = 320) -> str:

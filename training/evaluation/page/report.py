@@ -12,7 +12,7 @@ texts, and a content security policy blocks a script in a text that was not esca
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from spanreward.rewards.comparison.figures import estimate_text, typeset_number
+from spanreward.rewards.comparison.number_text import estimate_text, typeset_number
 from spanreward.training.evaluation.answer_scores.metrics import METRIC_KINDS
 from spanreward.training.evaluation.page.render import write_rendered
 from spanreward.training.evaluation.page.shown import ShownPrompt

@@ -253,7 +253,7 @@ def faulty_answers(
                 continue
             # one share for each run, in the order of `setup.seeds`
             shares = table[metric].per_seed
-            for seed, share in zip(setup.seeds, shares, strict=False):
+            for seed, share in zip(setup.seeds, shares, strict=True):
                 if share is None or share <= MAX_FAULTY_SHARE:
                     continue
                 run = side if setup.fixed else f"{side}, seed {seed}"

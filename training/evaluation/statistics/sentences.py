@@ -10,7 +10,7 @@ contradiction_cautions("dapo", "sft", entries, metrics)
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
 
-from spanreward.rewards.comparison.figures import (
+from spanreward.rewards.comparison.number_text import (
     NO_FIGURE,
     estimate_text,
     interval_text,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr
 
 from spanreward.rewards.base.verdict import Sample, Span, Verdict
-from spanreward.rewards.comparison.figures import estimate_text
+from spanreward.rewards.comparison.number_text import estimate_text
 from spanreward.rewards.comparison.resampling import bootstrap, ratio_interval
 from spanreward.training.data.marks import CharacterSpans
 from spanreward.training.grpo.credit import first_mentions, phrases_of, residual_credit

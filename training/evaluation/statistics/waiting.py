@@ -54,7 +54,7 @@ def failures_of(setup: Setup, answers: AnswersOfSides) -> dict[str, Failures]:
         side_failures: list[NoAnswer] = []
         count = 0
         # a run that is repeated for several seeds counts once
-        runs = dict(zip(setup.sides[side], side_answers, strict=False))
+        runs = dict(zip(setup.sides[side], side_answers, strict=True))
         for run, run_answers in runs.items():
             side_failures += _failures_of_run(setup.prompts.rows, run, run_answers)
             count += len(list(every_sample(run_answers)))
@@ -73,7 +73,7 @@ def _failures_of_run(
     """
     samples = []
     ids = []  # the id of the row of each sample
-    for row, answer in zip(rows, answers, strict=False):
+    for row, answer in zip(rows, answers, strict=True):
         for sample in every_sample([answer]):
             samples.append(row_sample(row, sample.text))
             ids.append(str(row.get("id")))

@@ -16,7 +16,7 @@ from spanreward.rewards.base.verdict_html import (
     shade_of_score,
     text_segments,
 )
-from spanreward.rewards.comparison.figures import metric_label
+from spanreward.rewards.comparison.number_text import metric_label
 from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.training_cost import Compute
 from spanreward.training.evaluation.page.report import drawn_ranges, typeset_interval, write_report

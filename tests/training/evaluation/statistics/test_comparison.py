@@ -17,8 +17,10 @@ from spanreward.training.evaluation.answer_scores.answer import JudgedAnswer
 from spanreward.training.evaluation.answer_scores.evaluate import Evaluation
 from spanreward.training.evaluation.answers.prompts import Prompts, limit_notes, prompts_of_file
 from spanreward.training.evaluation.answers.setup import Setup
+from spanreward.training.evaluation.statistics.cautions import faulty_answers
 from spanreward.training.evaluation.statistics.comparison import summarise_comparison
 from spanreward.training.evaluation.statistics.summary import Summary, parts_by_kind
+from spanreward.training.evaluation.statistics.waiting import failures_of
 from spanreward.training.recipe import RewardPart
 from tests.support.files import write_lines
 
@@ -114,6 +116,20 @@ def test_answers_that_are_padded_beyond_chance_are_a_warning(padded: int, told: 
     for kind, texts in (("warnings", results.warnings), ("notes", results.notes)):
         said = [text for text in texts if "padded with words" in text]
         assert len(said) == (3 if kind == told else 0)
+
+
+def test_a_run_without_its_seed_or_a_row_without_its_answer_is_an_error() -> None:
+    """No run's faults, and no row's failure, are left out in silence."""
+    found = judged({"truth_f1": 0.1, "posh_f1": 0.1})
+    for side in SETUP.sides:
+        found.scores[side]["truncated"] = np.zeros((3, COUNT))
+        found.failed[side]["truncated"] = np.zeros((3, COUNT), bool)
+    models = summarise_comparison(SETUP, found).models
+    with pytest.raises(ValueError, match="zip"):
+        faulty_answers(replace(SETUP, seeds=[0, 1]), models)
+    answers = {side: [run[:-1] for run in runs] for side, runs in found.answers.items()}
+    with pytest.raises(ValueError, match="zip"):
+        failures_of(SETUP, answers)
 
 
 def test_what_a_run_folder_says_counts_more_than_the_recipe(tmp_path: Path) -> None:

@@ -47,7 +47,9 @@ def estimate_text(
     digits: int = 3,
     sign: str = "",
 ) -> str:
-    """Returns the value and its interval, or the value alone if a bound is missing."""
+    """Returns the value and its interval, or the value alone if a bound is missing: "0.040 [0.020,
+    0.060]" or "0.040".
+    """
     bounds = interval_text(low, high, digits)
     text = number_text(value, digits, sign)
     if NO_FIGURE in (bounds, text):
