@@ -71,8 +71,11 @@ def invented_comparison() -> Any:
     failed = {}
     for model, of in scores.items():
         failed[model] = {metric: np.isnan(array) for metric, array in of.items()}
-    nothing: dict[str, Any] = {model: [] for model in scores}
-    return summarise_comparison(setup, Evaluation(scores, failed, nothing))
+    answers = {}
+    for model, runs in sides.items():
+        run = [JudgedAnswer(f"A scene {number}.", Verdict(0.5), {}) for number in range(PROMPTS)]
+        answers[model] = [run] * len(runs)
+    return summarise_comparison(setup, Evaluation(scores, failed, answers))
 
 
 def span(text: str, phrase: str, score: float, note: str = "") -> Any:
