@@ -149,21 +149,16 @@ def test_our_prompts_are_parted(name: str) -> None:
     assert any(not isinstance(piece, int) and piece.is_shared for piece in pieces)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, encoder: ChatEncoder) -> Mock:
-    """Returns what notes the texts that the tokenizer reads from now on."""
-    assert encoder.join_place is not None
-    plain = Mock(wraps=encoder._plain)
-    monkeypatch.setattr(encoder, "_plain", plain)
-    return plain
-
-
-@pytest.mark.parametrize("budget", [100_000, 3000])  # tokens: above the characters, and below them
+# tokens: above the characters, below them, and below the tokens, so that the text is cut
+@pytest.mark.parametrize("budget", [100_000, 3000, 300])
 def test_twice_the_text_is_twice_the_reading(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     """Not four times, although a text of twice the length has twice the questions."""
 
     def read(words: int) -> int:
         encoder = ChatEncoder(family_tokenizer("qwen2"))
-        plain = counted(monkeypatch, encoder)
+        assert encoder.join_place is not None  # finding it reads texts of its own
+        plain = Mock(wraps=encoder._plain)
+        monkeypatch.setattr(encoder, "_plain", plain)
         text = " ".join(["red kite"] * words) + "."
         questions = []
         for number in range(words):
