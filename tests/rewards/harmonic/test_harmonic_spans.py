@@ -70,15 +70,13 @@ pairs = st.lists(
 
 
 @given(ratings, ratings, st.floats(0, 1), pairs)
-def test_credit_adds_up_and_is_fair(
-    correctness: Any, completeness: Any, weight: Any, sentences: Any
-) -> None:
+def test_credit_adds_up_and_is_fair(right: Any, full: Any, weight: Any, sentences: Any) -> None:
     """A sentence better in everything never has less credit."""
-    whole = rated(correctness, completeness, weight)
+    whole = rated(right, full, weight)
     moves = sentence_credit(whole, sentences, ADDS)
     assert sum(moved["correctness"] for moved in moves) == pytest.approx(0, abs=1e-9)
     achieved = any(means["completeness"] > 1 for means in sentences)
-    expected = (1 - weight) * (completeness - 1) / 4 if achieved else 0.0
+    expected = (1 - weight) * (full - 1) / 4 if achieved else 0.0
     assert sum(moved["completeness"] for moved in moves) == pytest.approx(expected, abs=1e-9)
     for one, own in zip(sentences, moves, strict=True):
         for other, others in zip(sentences, moves, strict=True):

@@ -42,9 +42,7 @@ class Scripted(FakeJudge):
         return super().rate_each(questions, scale)
 
 
-def sample(
-    completion: str, question: str | None = COLOR, answers: tuple[str, ...] = RED, **fields: Any
-) -> Sample:
+def sample(completion: str, question: Any = COLOR, answers: Any = RED, **fields: Any) -> Sample:
     return Sample(question or "", completion, question=question, answers=answers, **fields)
 
 
@@ -56,12 +54,7 @@ def judged(output: str, completion: str = "red", **options: Any) -> Verdict:
     return assess(Scripted(output), sample(completion), **options)[0]
 
 
-def prompt(
-    completion: str = "red",
-    answers: tuple[str, ...] = RED,
-    context: str | None = None,
-    **options: Any,
-) -> str:
+def prompt(completion: str = "red", answers: Any = RED, context: Any = None, **options: Any) -> str:
     judge = Scripted()
     assess(judge, sample(completion, answers=answers, context=context), **options)
     ((asked,),) = judge.written
@@ -205,26 +198,20 @@ def test_an_answer_without_end_pays_for_what_nobody_read() -> None:
     assert len(prompt(completion)) < len(prompt()) + CANDIDATE_CHARACTERS
 
 
-@pytest.mark.parametrize(
-    ("options", "shown"),
-    [
-        ({}, True),
-        ({"mode": "published"}, False),  # the paper's method has no visual context, section 5.4
-        ({"evidence": "none"}, False),
-        ({"mode": "published", "evidence": "context"}, True),
-    ],
-)
-def test_whether_a_description_is_shown_can_be_chosen(options: Any, shown: bool) -> None:
-    assert ('Image description: "A car."' in prompt(context="A car.", **options)) is shown
+# the paper's method has no visual context, section 5.4
+@pytest.mark.parametrize("options", [{"mode": "published"}, {"evidence": "none"}])
+def test_a_description_of_the_picture_may_be_left_out(options: Any) -> None:
+    assert "Image description" not in prompt(context="A car.", **options)
 
 
-def test_a_description_of_the_picture_is_shown_where_there_is_one() -> None:
-    assert "Image description" not in prompt()
-    for answers in (RED, ("yes",)):
-        described = prompt(answers=answers, context='A car\n"parked".')
-        assert described.startswith(load_lave_prompts().instructions["context_task"])
-        assert described.split("\n")[-5] == "Image description: \"A car 'parked'.\""
-        assert described.count("Image description:") == 8 + 1
+@pytest.mark.parametrize("options", [{}, {"mode": "published", "evidence": "context"}])
+@pytest.mark.parametrize("answers", [RED, ("yes",)])
+def test_a_description_of_the_picture_is_shown(answers: Any, options: Any) -> None:
+    described = prompt(answers=answers, context='A car\n"parked".', **options)
+    assert described.startswith(load_lave_prompts().instructions["context_task"])
+    assert described.split("\n")[-5] == "Image description: \"A car 'parked'.\""
+    assert described.count("Image description:") == 8 + 1
+    assert "Image description" not in prompt(**options)
 
 
 FOUR = ("red",) * 4
@@ -294,35 +281,27 @@ COLORS = "red or blue|red blue green yellow|It is red or green.|red. green.|red,
 
 
 @pytest.mark.parametrize("rationale", [True, False])
-@pytest.mark.parametrize(("question", "people", "right", "hedges", "most"), [
+@pytest.mark.parametrize("case", [
     (COLOR, RED, "red", COLORS, 0.5),
     ("Is it red?", ("yes",) * 10, "yes", "yes or no|yes and no|Yes. No.|maybe|red", 0.0),
     ("How many?", ("2",) * 10, "two", "1 2 3|2 or 3|one, two, three|some", 0.5),
 ])  # fmt: skip
-def test_hedging_does_not_pay(
-    question: str, people: Any, right: str, hedges: str, most: float, rationale: bool
-) -> None:
+def test_hedging_does_not_pay(case: Any, rationale: bool) -> None:
     """Naming more than one scores below the right one, and not above a wrong one."""
+    question, people, right, hedges, most = case
     samples = [sample(text, question, people) for text in (right, *hedges.split("|"))]
     best, *others = assess(MatchJudge(), *samples, rationale=rationale)
     assert best.score == 1.0
     assert max(verdict.score for verdict in others) <= most
 
 
-@pytest.mark.parametrize(
-    ("answers", "binary"),
-    [
-        (("yes",) * 6 + ("no",) * 4, True),
-        (("Yes.", "red", "Yes"), True),
-        (("red", "red", "yes"), False),
-        (("yes", "red"), True),  # as often as the most frequent one
-        (("no",), True),
-    ],
-)
-def test_yes_no_questions_have_their_own_demonstrations(answers: Any, binary: bool) -> None:
-    asked = prompt(answers=answers)
-    assert ("Is the umbrella open?" in asked) is binary
-    assert ("This is a yes/no question" in asked) is binary
+# in "yes red", it is as frequent as the most frequent one
+@pytest.mark.parametrize("answers", ["yes yes no", "Yes. red Yes", "yes red", "no", "red red yes"])
+def test_yes_no_questions_have_their_own_demonstrations(answers: str) -> None:
+    asked = prompt(answers=tuple(answers.split()))
+    is_binary = answers != "red red yes"
+    assert ("Is the umbrella open?" in asked) is is_binary
+    assert (load_lave_prompts().instructions["binary"] in asked) is is_binary
 
 
 def test_answers_with_both_yes_and_no_are_ambiguous() -> None:
@@ -339,7 +318,6 @@ def test_a_row_without_question_or_answers(question: Any, answers: Any, column: 
     judge = Scripted()
     (verdict,) = assess(judge, sample("red", question, answers))
     assert verdict.status is Status.NOT_APPLICABLE
-    assert not verdict.status.failed
     assert verdict.note.endswith(f"no {column}")
     assert not judge.written
 
