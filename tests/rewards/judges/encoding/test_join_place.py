@@ -16,7 +16,6 @@ from spanreward.rewards.judges.encoding.join_place import (
     JoinPlace,
     _joins_hard_texts,
     find_join_place,
-    hard_characters,
 )
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.question import SharedPrompt
@@ -127,17 +126,6 @@ def test_joined_is_the_whole(name: str, texts: list[str], asked: list[str], line
         for question in asked:
             messages = [{"role": "user", "content": f"{beginning}{line}{question}"}]
             assert encoder.encode(messages, len(beginning)) == encoder.encode(messages)
-
-
-@pytest.mark.parametrize("name", [*FAMILIES, SMOLLM2])
-def test_hard_characters_on_both_sides(name: str) -> None:
-    encoder = encoder_of(name)
-    for left in hard_characters():
-        beginning = f"TEXT:\nA kite {left}"
-        for right in hard_characters():
-            content = f"{beginning}\n\n{right}Is it?"
-            messages = [{"role": "user", "content": content}]
-            assert encoder.encode(messages, len(beginning)) == encoder.encode(messages), content
 
 
 @pytest.mark.parametrize("name", [*FAMILIES, SMOLLM2])

@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -230,13 +229,6 @@ def test_a_killed_parent_leaves_no_engine(tmp_path: Path) -> None:
     psutil.wait_procs(left, timeout=60)
     for process in left:
         assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-
-
-@pytest.mark.vllm
-def test_pickled_as_settings(judge: VllmJudge) -> None:
-    copy = pickle.loads(pickle.dumps(judge))
-    assert (copy.name, copy.context, copy.memory) == (judge.name, 4096, None)
-    assert len(pickle.dumps(judge)) < 2000
 
 
 COLOCATED = """
