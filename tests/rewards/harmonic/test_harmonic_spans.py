@@ -15,7 +15,7 @@ from spanreward.rewards.harmonic.scores import (
     score_of_rating,
 )
 from spanreward.rewards.harmonic.spans import sentence_credit, sentence_spans
-from spanreward.rewards.reward.row_reward import MOST_SENTENCES, join_sentences, without_sentence
+from spanreward.rewards.reward.row_reward import MOST_SENTENCES, join_sentences
 from tests.support.fakes import FakeJudge, certain, criterion_of
 
 PLACES = [(0, 6), (7, 12), (13, 20)]
@@ -136,13 +136,6 @@ def test_an_endless_text_has_few_pieces(count: int) -> None:
         assert (pieces[0][0], pieces[-1][1]) == (places[0][0], places[-1][1])
     assert {start for start, _ in pieces} <= {start for start, _ in places}
     assert all(left[1] < right[0] for left, right in pairwise(pieces))
-
-
-def test_a_sentence_goes_with_the_white_space_after_it() -> None:
-    text = " One.  Two.\nThree. "
-    places = [(1, 5), (7, 11), (12, 18)]
-    found = [without_sentence(text, places, n) for n in range(3)]
-    assert found == [" Two.\nThree. ", " One.  Three. ", " One.  Two."]
 
 
 def test_all_of_the_score_is_the_only_sentence_s() -> None:

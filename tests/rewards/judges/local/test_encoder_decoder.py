@@ -9,10 +9,12 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 from spanreward import Question, Rating, load_judge
+from spanreward.rewards.judges.encoding.chat import ChatEncoder, chat_template
 from spanreward.rewards.judges.local.local_judge import RELATIVE_CONTEXT
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.fakes import asked as prompts
 from tests.support.tiny_models import check_alone_and_together, questions, save_llama
+from tests.support.tokenizer import tokenizer
 
 TEXTS = [
     "Rate the candidate answer from 1 to 3: 1 = wrong, 2 = ambiguous, 3 = right.",
@@ -119,21 +121,12 @@ def test_a_chat_template_of_one_s_own(tmp_path: Path, given: str) -> None:
     assert isinstance(judge.rate([question])[0], Rating)
 
 
-def test_plain_text_begins_as_the_tokenizer_begins_a_text(tmp_path: Path) -> None:
+def test_plain_text_begins_as_the_tokenizer_begins_a_text() -> None:
     """A Llama tokenizer puts its first token before a text, and no chat template is needed."""
-    save_llama(tmp_path)
-    backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    start = ("<|im_start|>", backend.token_to_id("<|im_start|>"))
-    backend.post_processor = processors.TemplateProcessing(
-        single="<|im_start|> $A", special_tokens=[start]
-    )
-    words = PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<|im_start|>", eos_token="<|im_end|>"
-    )
-    words.save_pretrained(tmp_path)
-    (tmp_path / "chat_template.jinja").unlink()
+    words = tokenizer(None)
+    start = ("<|im_start|>", words.convert_tokens_to_ids("<|im_start|>"))
+    single = processors.TemplateProcessing(single="<|im_start|> $A", special_tokens=[start])
+    words.backend_tokenizer.post_processor = single
+    words.chat_template = chat_template("plain", words)
     (question,) = prompts("Rate it.")
-    judge = TransformersJudge(str(tmp_path), chat_template="plain", min_mass=0.0)
-    assert judge.encoder.encode(question.messages) == words("Rate it.").input_ids
-    with pytest.raises(ValueError, match="no chat template"):
-        TransformersJudge(str(tmp_path)).rate([question])
+    assert ChatEncoder(words).encode(question.messages) == words("Rate it.").input_ids
