@@ -40,6 +40,7 @@ def scores(question: str, completion: str, right: str, columns: Any = None) -> t
     return verdict.score, vqa_accuracy(completion, answers, question, columns)
 
 
+OTHERS = ["A. a horse B. a cow", "a horse", "B. a horse", "It is not a cow", "A, B, C, D"]
 APART: list[Any] = [
     ("What is the temperature?", "-7 °C", "7 °C"),
     ("What angle is it?", "30°", "30%"),
@@ -73,11 +74,7 @@ APART: list[Any] = [
     ("Is the dog black?", "The cat is black.", "yes"),
     ("Is the dog black?", "The dog is white.", "yes"),
     ("Is there a dog?", "There might be a dog, I am not sure.", "yes"),
-    (ANIMALS, "A. a horse B. a cow", "B"),
-    (ANIMALS, "a horse", "B"),
-    (ANIMALS, "B. a horse", "B"),
-    (ANIMALS, "It is not a cow", "B"),
-    (ANIMALS, "A, B, C, D", "B"),
+    *((ANIMALS, text, "B") for text in OTHERS),
     ("选哪个？\nA. 马\nB. 牛", "不是B", "B"),
 ]
 SAME: list[Any] = [
@@ -143,22 +140,22 @@ def test_token_f1_keeps_signs_and_a_vitamin_is_no_option() -> None:
 LAMPS = {"A": "kettle", "B": "lamp"}
 
 
-@pytest.mark.parametrize(
-    ("question", "column"),
-    [
-        ("Which?\nA. kettle\nB. lamp", None),
-        ("Which? (A) kettle (B) lamp", None),
-        ("Which? A) kettle, B) lamp", None),
-        ("Which?", ["kettle", "lamp"]),
-        ("Which?", LAMPS),
-        ("Which?\n- A: kettle\n- B: lamp\nAnswer with the letter.", None),
-        ("\uff21\uff0ekettle\u3000\uff22\uff0elamp", None),
-        ("Which?", "['kettle', 'lamp']"),
-        ("Which?", ["A. kettle", "B. lamp"]),
-    ],
-)
-def test_options_are_read_in_many_layouts(question: str, column: Any) -> None:
-    assert options_of(question, {"options": column} if column else {}) == LAMPS
+IN_COLUMN = [["kettle", "lamp"], LAMPS, "['kettle', 'lamp']", ["A. kettle", "B. lamp"]]
+IN_QUESTION = ["\nA. kettle\nB. lamp", " (A) kettle (B) lamp", " A) kettle, B) lamp"]
+IN_QUESTION += [
+    "\n- A: kettle\n- B: lamp\nAnswer with the letter.",
+    "\uff21\uff0ekettle\u3000\uff22\uff0elamp",
+]
+
+
+@pytest.mark.parametrize("options", IN_QUESTION)
+def test_options_in_a_question(options: str) -> None:
+    assert options_of(f"Which?{options}", {}) == LAMPS
+
+
+@pytest.mark.parametrize("column", IN_COLUMN, ids=str)
+def test_options_in_a_column(column: Any) -> None:
+    assert options_of("Which?", {"options": column}) == LAMPS
 
 
 @pytest.mark.parametrize(

@@ -281,16 +281,6 @@ def test_beside_trls_colocated_engine_it_restarts_in_a_process_of_its_own(
     assert envs._is_envs_cache_enabled()
 
 
-def test_a_second_judge_starts_beside_one_that_sleeps_and_a_policy(fake: Any, model: str) -> None:
-    first, second = VllmJudge(model, memory=4e9), VllmJudge(model, memory=4e9)
-    first.start()
-    fake.device.taken = 60 * GB
-    second.start()
-    rated(first)
-    rated(second)
-    assert len(fake.built) == 2
-
-
 def test_one_that_wakes_badly_or_with_other_weights_is_started_anew(fake: Any, model: str) -> None:
     """Finite answers are not enough: an adapter came back wrong without a word (vLLM #53888)."""
     judge = VllmJudge(model)
