@@ -108,9 +108,7 @@ def test_a_shape_that_the_model_refuses_fails_alone(tmp_path: Path) -> None:
     assert "aspect ratio" in failure.message
 
 
-@pytest.mark.parametrize(
-    "image", ["https://example.org/cat.png", "cat.png", b"bytes", np.zeros((4, 4, 3))]
-)
+@pytest.mark.parametrize("image", ["cat.png", b"bytes", np.zeros((4, 4, 3))])
 def test_what_is_no_picture_is_refused(judge: Any, image: Any) -> None:
     with pytest.raises(ValueError, match=r"are PIL images, got (str|bytes|ndarray)"):
         judge.rate([ask("Rate it.", image)])
@@ -173,10 +171,9 @@ def test_a_template_that_shows_no_pictures() -> None:
     processor = tiny_processor()
     text = "{% for p in m.content %}{{ p.text }}{% endfor %}"
     processor.chat_template = "{% for m in messages %}" + text + "{% endfor %}"
+    (question,) = with_converted_images([ask("Rate it.", FIRST)])
     with pytest.raises(ValueError, match="0 pictures of 1"):
-        PictureChatEncoder(processor).prompt(
-            with_converted_images([ask("Rate it.", FIRST)])[0], 100
-        )
+        PictureChatEncoder(processor).prompt(question, 100)
 
 
 @pytest.mark.parametrize("content", HOSTILE)
