@@ -75,13 +75,8 @@ def test_what_fits_is_left_alone() -> None:
     assert ENCODER.fit(question, len(whole) - 1)[1] > 0
 
 
-LONG = [
-    "the answer is 5. " * 300,
-    "Rate " * 900,
-    "赤い丸が青い。" * 200,
-    "👩‍👩‍👧 🟥 " * 200,
-    "x" * 3000,
-]
+LONG = ["the answer is 5. " * 300, "Rate " * 900, "赤い丸が青い。" * 200]
+LONG += ["👩‍👩‍👧 🟥 " * 200, "x" * 3000]
 
 
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
