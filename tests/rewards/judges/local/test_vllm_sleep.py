@@ -74,9 +74,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def test_exact_ids_and_likeliest_tokens_are_never_in_one_batch(
-    fake: Any, monkeypatch: Any, model: str
-) -> None:
+def test_exact_ids_and_likeliest_tokens_never_mix(fake: Any, monkeypatch: Any, model: str) -> None:
     """vLLM (read in 0.33) gives a row without exact ids minus infinity beside one with them."""
     batches: list[tuple[int, bool]] = []
     generate = fake.generate
@@ -127,9 +125,7 @@ def test_started_early_it_sleeps_until_it_is_asked(fake: Any, model: str) -> Non
     assert len(fake.built) == 2
 
 
-def test_ranks_engines_on_the_same_devices_are_refused(
-    fake: Any, monkeypatch: Any, model: str
-) -> None:
+def test_ranks_on_the_same_devices_are_refused(fake: Any, monkeypatch: Any, model: str) -> None:
     monkeypatch.setenv("LOCAL_RANK", "1")
     with pytest.raises(ValueError, match=r"tensor_parallel=2 would put .* server:URL#MODEL"):
         VllmJudge(model, tensor_parallel=2).start()
@@ -265,9 +261,7 @@ def test_a_judge_that_cannot_sleep_is_closed(fake: Any, model: str) -> None:
     rated(judge)
 
 
-def test_beside_trls_colocated_engine_it_restarts_in_a_process_of_its_own(
-    monkeypatch: Any, model: str
-) -> None:
+def test_beside_trls_colocated_engine_it_has_its_own_process(monkeypatch: Any, model: str) -> None:
     """TRL's engine is within the process, where only one can sleep, and vLLM keeps its view."""
     fake = install(monkeypatch, colocated=True)
     envs = sys.modules["vllm"].envs
@@ -294,7 +288,7 @@ def test_one_that_wakes_badly_or_with_other_weights_is_started_anew(fake: Any, m
     assert ends(fake) == [*["shutdown"] * 3, "sleep1"]
 
 
-def test_an_engine_falls_asleep_before_the_next_one_starts(
+def test_an_engine_sleeps_before_the_next_one_starts(
     fake: Any, monkeypatch: Any, model: str
 ) -> None:
     """The next one on its GPU measures what is free there."""
@@ -314,9 +308,7 @@ def test_an_engine_is_not_left_behind(fake: Any, model: str, use: Any, call: str
     assert fake.built[0].called[-2:] == [call, "shutdown"]
 
 
-def test_an_engine_that_never_comes_up_leaves_no_process(
-    fake: Any, monkeypatch: Any, model: str
-) -> None:
+def test_a_start_that_fails_leaves_no_process(fake: Any, monkeypatch: Any, model: str) -> None:
     monkeypatch.setattr(f"{JUDGE}.END_SECONDS", 0.1)
     children = []
 
