@@ -253,29 +253,40 @@ def _answer_in_plain(
     place: the range that the text announces as its answer, None without an announced answer.
     """
     edges = rules.edges
-    is_announced = place is not None
-    start, end = 0, len(text)
-    if place is not None:
-        start, end = place
-    start, end = trimmed_range(text, start, end, edges)
-    # a long text that announces nothing answers in its first sentence
-    if not is_announced and end - start > SHORT_CHARACTERS:
-        sentence = _SENTENCE_END.search(text, start, end)
-        if sentence:
-            end = sentence.end()
+    start, end = _announced_or_first(text, place, edges)
     kind = kind_of(answers, rules)
-    predicate_start, predicate_end = _predicate_range(text, start, end, is_announced)
+    predicate_start, predicate_end = _predicate_range(text, start, end, place is not None)
     predicate = trimmed_range(text, predicate_start, predicate_end, edges)
     # a letter, a number, yes or no: searched in the predicate first, and then in the whole answer
     for searched_start, searched_end in (predicate, (start, end)):
-        span = _of_kind(text[searched_start:searched_end], kind, rules)
-        if span:
-            span_start, span_end = span
-            return searched_start + span_start, searched_start + span_end
+        part = _part_of_kind(text[searched_start:searched_end], kind, rules)
+        if part:
+            part_start, part_end = part
+            return searched_start + part_start, searched_start + part_end
     # "There is a dog." means yes without the word, so the sentence stays whole
     if rules.weighs and kind == BINARY and answers:
         return trimmed_range(text, start, end, edges)
     return predicate
+
+
+def _announced_or_first(
+    text: str, place: tuple[int, int] | None, edges: trimming.Edges
+) -> tuple[int, int]:
+    """Returns the characters [start, end) of the announced answer, without the marks around it.
+    Without an announced answer, returns those of the whole text, or of its first sentence if the
+    text is longer than SHORT_CHARACTERS.
+
+    place: the range that the text announces as its answer, None without an announced answer.
+    """
+    if place is not None:
+        start, end = place
+        return trimmed_range(text, start, end, edges)
+    start, end = trimmed_range(text, 0, len(text), edges)
+    if end - start > SHORT_CHARACTERS:
+        sentence = _SENTENCE_END.search(text, start, end)
+        if sentence:
+            end = sentence.end()
+    return start, end
 
 
 def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
@@ -315,14 +326,14 @@ def _comparable_by_default(answer: str) -> str:
     return comparable_form(plain) or plain.lower()
 
 
-def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
+def _part_of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
     """Returns the characters [start, end) of the letter, number, yes or no in an answer: "B" of "It
     is B, I see."
 
-    Returns None if the answer has no such part or several different parts, and if the answer denies
-    or doubts.
+    Returns None if the answer has no such part, as "a dog", or several different parts, as "A or
+    B". Returns None if the answer denies or doubts, as "maybe B".
 
-    kind: a result of `kind_of`.
+    kind: the kind of people's answers, a result of `kind_of`.
     """
     text = answer
     reversing = DENYING_WORDS  # words that reverse the meaning of the part that is found
@@ -332,22 +343,30 @@ def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | No
         reversing = frozenset()
         if kind == LETTER and lists_several(text):
             return None
-    for pattern in rules.kinds.get(kind, ()):
+    matches = _matches_of_surest(rules.kinds.get(kind, ()), text)
+    forms = {comparable_answer(match[0], rules) for match in matches}
+    if len(forms) != 1:
+        return None
+    word = matches[0][0].lower()
+    if word == "no":
+        # "No, it is not." denies nothing, but "No, or yes." does
+        reversing = YES_WORDS
+    other_words = set(_words_of_text(text)) - {word}
+    if not DOUBTING_WORDS.union(reversing).isdisjoint(other_words):
+        return None
+    return matches[0].span()
+
+
+def _matches_of_surest(patterns: Sequence[str], text: str) -> list[re.Match[str]]:
+    """Returns all matches of the first pattern that matches, [] if no pattern matches.
+
+    patterns: the surest first. Other patterns count only if no surer pattern matches.
+    """
+    for pattern in patterns:
         matches = list(re.finditer(pattern, text))
-        if not matches:
-            continue
-        forms = {comparable_answer(match[0], rules) for match in matches}
-        if len(forms) > 1:
-            return None
-        word = matches[0][0].lower()
-        if word == "no":
-            reversing = YES_WORDS
-        other_words = set(_words_of_text(text)) - {word}
-        spoiling = DOUBTING_WORDS.union(reversing)
-        if not spoiling.isdisjoint(other_words):
-            return None
-        return matches[0].span()
-    return None
+        if matches:
+            return matches
+    return []
 
 
 def _predicate_range(text: str, start: int, end: int, is_announced: bool) -> tuple[int, int]:

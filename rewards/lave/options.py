@@ -13,6 +13,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from spanreward.rewards.judges.match.answer_pieces import (
@@ -94,6 +95,37 @@ def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(repr(columns.get(name)) for name in OPTION_COLUMNS)
 
 
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The parts of an answer that the answer asserts: only "D" of "D. A is wrong."
+
+    Args:
+        text: the answer, with spaces in place of all other parts.
+        words: the words of the asserted parts.
+        lemmas: the lemmas of the words, in one list per asserted part.
+    """
+
+    text: str
+    words: list[str]
+    lemmas: list[list[str]]
+
+    @property
+    def doubts(self) -> bool:
+        """Whether a word doubts the answer, as "maybe" does."""
+        return not DOUBTING_WORDS.isdisjoint(self.words)
+
+
+def _claims_of(plain: str, options: Mapping[str, str]) -> Claims:
+    """Returns what an answer asserts. plain: the answer in the form of `plain_answer`."""
+    pieces = asserted_pieces(pieces_of(plain, _option_words(options)))
+    words: list[str] = []
+    lemmas = []
+    for piece in pieces:
+        words.extend(piece.words)
+        lemmas.append(_lemmas_of_words(piece.words))
+    return Claims(only_pieces(plain, pieces), words, lemmas)
+
+
 def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
     """Returns the label of the one option that an answer names: "A" for "(A)" and for "It is a
     kettle.", if A is "a kettle". Returns "" if the answer names no option or several, doubts, or
@@ -103,36 +135,52 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     question: words of the question do not count as other words.
     """
     plain = plain_answer(answer)
-    claims = asserted_pieces(pieces_of(plain, _option_words(options)))
-    words = _words_of_pieces(claims)
-    if not DOUBTING_WORDS.isdisjoint(words):
+    claims = _claims_of(plain, options)
+    if claims.doubts:
         return ""
-    # the options that are named by label, and the options that are named by text
-    lemmas_of_option = _option_lemmas(options)
-    text = _without_texts(only_pieces(plain, claims), options)
+    text = _without_texts(claims.text, options)
     named_by_label = labels_in(text, options)
-    lemmas_of_claims = [_lemmas_of_words(piece.words) for piece in claims]
-    named_by_text = _labels_by_text(lemmas_of_claims, lemmas_of_option)
-    # the whole answer is the text of an option; the text may be "both A and B"
-    whole = _lemmas_of_words(tokens_of(plain))
-    equal = [label for label, lemmas in lemmas_of_option.items() if lemmas == whole]
-    if len(equal) == 1 and named_by_label.issubset(equal):
-        return equal[0]
+    # The whole answer is the text of an option. This case comes first, because the text may be
+    # "both A and B", which would count as two labels below.
+    option = _option_with_text(plain, options)
+    if option and named_by_label <= {option}:
+        return option
     if lists_several(text):
         return ""
-    # one label, with its own text or without text
-    if len(named_by_label) == 1 and named_by_text <= named_by_label:
-        return next(iter(named_by_label))
-    if named_by_label or len(named_by_text) != 1:
+    named_by_text = _labels_by_text(claims.lemmas, _option_lemmas(options))
+    # "B" and "B. a lamp": one label, without a text or with its own text
+    if named_by_label:
+        is_one_option = len(named_by_label) == 1 and named_by_text <= named_by_label
+        return next(iter(named_by_label)) if is_one_option else ""
+    # "It is a lamp.": one text without a label
+    if len(named_by_text) != 1:
         return ""
-    # one text without a label, and no words but the option's, the question's and silent words
     (label,) = named_by_text
-    allowed = _WORDS_WITHOUT_CLAIM.union(
-        _lemmas_of_words(tokens_of(question)), lemmas_of_option[label]
-    )
-    if not allowed.issuperset(_lemmas_of_words(words)):
+    silent = _silent_words(question)
+    silent.update(_lemmas_of_words(tokens_of(options[label])))
+    if not silent.issuperset(_lemmas_of_words(claims.words)):
         return ""
     return label
+
+
+def _option_with_text(plain: str, options: Mapping[str, str]) -> str:
+    """Returns the label of the option whose text is the whole answer: "B" for "lamps", if B is "a
+    lamp". Returns "" if no option or several options have this text.
+
+    plain: the answer in the form of `plain_answer`.
+    """
+    whole = _lemmas_of_words(tokens_of(plain))
+    equal = [label for label, lemmas in _option_lemmas(options).items() if lemmas == whole]
+    return equal[0] if len(equal) == 1 else ""
+
+
+def _silent_words(question: str) -> set[str]:
+    """Returns the lemmas of words that do not change which option an answer names: the words of the
+    question, and words such as "the" and "correct".
+    """
+    silent = set(_WORDS_WITHOUT_CLAIM)
+    silent.update(_lemmas_of_words(tokens_of(question)))
+    return silent
 
 
 def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
@@ -147,45 +195,52 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     plain = plain_answer(answer)
     letters = letters_listed(plain, joined=True) or _letters_in_order(plain)
     if letters:
-        named = [label for label in options if label.upper() in letters]
-        if len(named) != len(letters):  # one of the letters is the label of no option
-            return ()
-        return tuple(named)
+        return _options_of_letters(letters, options)
     # labels and texts in sentences: "Both A (a kettle) and B."
-    claims = asserted_pieces(pieces_of(plain, _option_words(options)))
-    words = _words_of_pieces(claims)
-    if not DOUBTING_WORDS.isdisjoint(words):
+    claims = _claims_of(plain, options)
+    chosen = _labels_chosen(claims, options)
+    if claims.doubts or chosen is None:
         return ()
-    named_by_label = _labels_of(only_pieces(plain, claims), options)
-    if named_by_label is None:
-        return ()
-    lemmas_of_option = _option_lemmas(options)
-    lemmas_of_claims = [_lemmas_of_words(piece.words) for piece in claims]
-    chosen = _labels_by_text(lemmas_of_claims, lemmas_of_option)
-    if named_by_label and not chosen <= named_by_label:
-        return ()
-    chosen.update(named_by_label)
-    # words that add nothing to the chosen options; the label of another option adds something
-    allowed = set(_WORDS_WITHOUT_CLAIM | _JOINING_WORDS)
-    allowed.update(_lemmas_of_words(tokens_of(question)))
-    allowed.difference_update(label.lower() for label in options)
+    # The label of an option that is not chosen adds something, even if the question has this word.
+    silent = _silent_words(question) | _JOINING_WORDS
+    silent.difference_update(label.lower() for label in options)
     for label in chosen:
-        allowed.add(label.lower())
-        allowed.update(lemmas_of_option[label])
-    if not allowed.issuperset(_lemmas_of_words(words)):
+        silent.add(label.lower())
+        silent.update(_lemmas_of_words(tokens_of(options[label])))
+    if not silent.issuperset(_lemmas_of_words(claims.words)):
         return ()
     return tuple(label for label in options if label in chosen)
 
 
-def _words_of_pieces(pieces: Sequence[Piece]) -> list[str]:
-    """Returns the words of all pieces."""
-    words: list[str] = []
-    for piece in pieces:
-        words.extend(piece.words)
-    return words
+def _options_of_letters(letters: Sequence[str], options: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the labels with these letters, in the order of the options. Returns () if a letter is
+    the label of no option.
+
+    letters: capital letters, such as ("A", "C"). The labels may be small letters.
+    """
+    named = [label for label in options if label.upper() in letters]
+    if len(named) != len(letters):
+        return ()
+    return tuple(named)
+
+
+def _labels_chosen(claims: Claims, options: Mapping[str, str]) -> set[str] | None:
+    """Returns the labels of the options that an answer names by label or by text: {"A", "B"} for
+    "Both A (a kettle) and B."
+
+    Returns None if the answer has labels and also the text of an option without its label.
+    """
+    named_by_label = _labels_of(claims.text, options)
+    if named_by_label is None:
+        return None
+    named_by_text = _labels_by_text(claims.lemmas, _option_lemmas(options))
+    if named_by_label and not named_by_text <= named_by_label:
+        return None
+    return named_by_label | named_by_text
 
 
 def _lemmas_of_words(words: Iterable[str]) -> list[str]:
+    """Returns the lemma of each word: ["lamp"] for ["lamps"]."""
     return list(map(lemma_of_word, words))
 
 
@@ -208,8 +263,8 @@ def lists_several(text: str) -> bool:
 
 
 def _letters_in_order(answer: str) -> tuple[str, ...]:
-    """Returns the letters of a word of small letters in alphabetical order, such as "acd". Returns
-    () for any other answer.
+    """Returns the capitals of a word of small letters in alphabetical order: ("A", "C", "D") for
+    "acd". Returns () for any other answer.
     """
     letters = list(answer.strip().upper())
     if len(letters) < 2 or not answer.islower():
@@ -414,20 +469,13 @@ def _options_in_list(
     style: Sequence[str],
 ) -> dict[str, str]:
     """Returns the options of the last list in the text whose labels follow each other from the
-    first label on. Returns {} if an option has no text.
+    first label on: {"A": "a kettle", "B": "a lamp"} for "Which? A. a kettle or B. a lamp". Returns
+    {} if an option has no text.
 
     labels: matches of _OPTION_LABEL in the text.
     style: all labels that such a list may have, in order.
     """
-    # the labels of the list
-    run: list[re.Match[str]] = []
-    for label in labels:
-        name = _name_of_label(label)
-        if run and len(run) < len(style) and name == style[len(run)]:
-            run.append(label)
-        elif name == style[0] and len(run) < 2:
-            # a single label before was no list: "Vitamin A. Is it ... A. a kettle B. a lamp"
-            run = [label]
+    run = _labels_in_order(labels, style)
     # an option ends where the next label begins
     ends = [label.start() for label in run[1:]]
     ends.append(len(text))
@@ -443,3 +491,24 @@ def _options_in_list(
     if not all(options.values()):
         return {}
     return options
+
+
+def _labels_in_order(labels: Sequence[re.Match[str]], style: Sequence[str]) -> list[re.Match[str]]:
+    """Returns the labels of a list: the first label of the style, then the second, and so on. Other
+    labels are left out.
+
+    A first label that occurs again, before any second label, begins the list anew: "Vitamin A. Is
+    it healthy? A. yes B. no" has a list of the last two labels.
+
+    labels: matches of _OPTION_LABEL in a text.
+    style: all labels that such a list may have, in order.
+    """
+    run: list[re.Match[str]] = []
+    for label in labels:
+        name = _name_of_label(label)
+        continues = 0 < len(run) < len(style) and name == style[len(run)]
+        if continues:
+            run.append(label)
+        elif name == style[0] and len(run) < 2:
+            run = [label]
+    return run

@@ -168,18 +168,14 @@ class LaveReward(PlainTextReward):
             raise ValueError(
                 "smooth=True reads the rating token's distribution, so it needs rationale=False"
             )
-        if not isinstance(filter_references, (int, float)) or not 0 <= filter_references <= 1:
-            raise ValueError(f"filter_references is a share from 0 to 1, got {filter_references!r}")
+        _check_share(filter_references)
         check_choice("candidate", candidate, ("answer", "whole"))
         if evidence is not None:
             check_choice("evidence", evidence, ("context", "none"))
         check_choice("mode", mode, MODES)
         self.mode = mode
         self.candidate = candidate
-        if evidence is None:
-            self.evidence = "context" if mode == "default" else "none"
-        else:
-            self.evidence = evidence
+        self.evidence = evidence or ("context" if mode == "default" else "none")
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.rationale = rationale
@@ -260,12 +256,13 @@ class LaveReward(PlainTextReward):
         )
 
     def _question_or_verdict(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
-        """Returns the question about a sample, or its verdict if there is nothing to ask."""
-        # a row that cannot be judged
+        """Returns the question about a sample, or its verdict if there is nothing to ask.
+
+        people: people's answers to the row's question.
+        """
         question = sample.question or ""
         if not question.strip():
-            note = "this row has no question"
-            return Verdict(None, Status.NOT_APPLICABLE, note=note)
+            return Verdict(None, Status.NOT_APPLICABLE, note="this row has no question")
         if not people.references:
             return Verdict(None, Status.NOT_APPLICABLE, note="this row has no answers")
         # the candidate, in the form that the judge sees
@@ -277,14 +274,8 @@ class LaveReward(PlainTextReward):
         if quoted_line(candidate) == quoted_line(""):
             note = "the completion holds no answer"
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note=note)
-        # the prompt
-        context = ""
-        if self.evidence == "context":
-            context = sample.context or ""
         text = with_option(candidate, people.options, question)
-        example = LaveExample(question, people.texts, text, context)
-        binary = is_binary(people.references)
-        prompt = self.prompts.text(example, binary, self.rationale)
+        prompt = self._prompt(sample, people, text)
         # judges that read text use the prompt, and the judge `match` uses the labels
         label = label_of(candidate, people.options, question)
         to_judge = Question(
@@ -293,6 +284,18 @@ class LaveReward(PlainTextReward):
             description=candidate_in(prompt),
         )
         return CandidateQuestion(to_judge, start, read, end, quoted_line(text))
+
+    def _prompt(self, sample: Sample, people: People, candidate: str) -> str:
+        """Returns the prompt about a candidate, with the description of the picture if the row has
+        one and `evidence` is "context".
+
+        candidate: the answer to rate, with its option: "A (a kettle)".
+        """
+        context = ""
+        if self.evidence == "context":
+            context = sample.context or ""
+        example = LaveExample(sample.question or "", people.texts, candidate, context)
+        return self.prompts.text(example, is_binary(people.references), self.rationale)
 
     def _candidate_range(self, completion: str, people: People) -> tuple[int, int, int]:
         """Returns where the candidate starts, where the judged part of the candidate ends, and
@@ -361,6 +364,12 @@ class LaveReward(PlainTextReward):
             return verdict
         verdict = replace(verdict, unread=tuple(unread_parts(sample.completion, candidate)))
         return _less_filler(verdict, sample)
+
+
+def _check_share(share: Any) -> None:
+    """Raises ValueError unless `share` is a number from 0 to 1."""
+    if not isinstance(share, (int, float)) or not 0 <= share <= 1:
+        raise ValueError(f"filter_references is a share from 0 to 1, got {share!r}")
 
 
 def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
