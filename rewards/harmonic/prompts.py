@@ -226,22 +226,29 @@ def chosen_criteria(
         entries = chosen
     criteria: list[Criterion] = []
     for entry in entries:
-        # A file is known by its ending alone. So a file that is called `fluency`, without an
-        # ending, does not replace the criterion "fluency".
-        if Path(entry).suffix in (".yaml", ".yml"):
-            data = read_yaml_file(Path(entry))
-            of_file: dict[str, Criterion] = read_as(Criteria, data, entry)
-            criteria.extend(of_file.values())
-        elif entry in prompts.criteria:
-            criteria.append(prompts.criteria[str(entry)])
-        else:
-            message = unknown_name_message("criterion", str(entry), prompts.criteria)
-            raise ValueError(f"{message} A file of your own ends in .yaml.")
+        criteria += _criteria_of_entry(prompts, entry)
     names = [criterion.name for criterion in criteria]
     # names must differ, because the parts of a verdict have these names as keys
     if not names or len(set(names)) < len(names):
         raise ValueError(f"criteria must be at least one, and of different names, got {names}.")
     return tuple(criteria)
+
+
+def _criteria_of_entry(prompts: HarmonicPrompts, entry: str | Path) -> list[Criterion]:
+    """Returns the criterion with this name, or all criteria of the YAML file at this path.
+
+    A file is known by its ending alone. So a file that is called `fluency`, without an ending, does
+    not replace the criterion "fluency". Raises OSError, and ValueError for an unknown name and for
+    an invalid file.
+    """
+    if Path(entry).suffix in (".yaml", ".yml"):
+        data = read_yaml_file(Path(entry))
+        of_file: dict[str, Criterion] = read_as(Criteria, data, entry)
+        return list(of_file.values())
+    if entry not in prompts.criteria:
+        message = unknown_name_message("criterion", str(entry), prompts.criteria)
+        raise ValueError(f"{message} A file of your own ends in .yaml.")
+    return [prompts.criteria[str(entry)]]
 
 
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
@@ -311,27 +318,22 @@ def ask_rating(
     criterion gets the words of the task. If the prompt is too long for the judge, the judge may
     cut the end of the text.
     """
-    marks = layout.marks
     words = evidence.task
-    # ask about the whole text, or about one sentence, which the prompt repeats in one line
     sentence_text = ""
-    asking = fill_template(layout.whole, **words)
     if sentence:
         start, end = sentence
         sentence_text = text[start:end]
-        line = " ".join(mask_marks(sentence_text, marks).split())
-        asking = fill_template(layout.sentence, sentence=line, **words)
     parts = {
         "instructions": fill_template(layout.instructions, **words),
         "evidence": _evidence_part(layout, criterion, evidence),
         "criterion": scale_of(criterion, layout, words),
-        "ask": asking,
+        "ask": _asking_part(layout, words, sentence_text),
     }
     # put the text between the other parts
     before, after = _around_the_text(layout, parts)
     images = evidence.images if criterion.sees else ()
     context = evidence.context if criterion.sees else ""
-    content = before + mask_marks(text, marks) + after
+    content = before + mask_marks(text, layout.marks) + after
     # stars do not change the length of the text
     text_end = len(before) + len(text)
     return Question(
@@ -340,6 +342,19 @@ def ask_rating(
         probe=CriterionProbe(criterion.name, text, context, sentence_text),
         description=(len(before), text_end),
     )
+
+
+def _asking_part(layout: Layout, words: Task, sentence: str) -> str:
+    """Returns the part of the prompt that asks for the rating of the whole text, or of one
+    sentence.
+
+    words: the words of the task. sentence: the sentence, which the prompt repeats on one line. ""
+    for the whole text.
+    """
+    if not sentence:
+        return fill_template(layout.whole, **words)
+    line = " ".join(mask_marks(sentence, layout.marks).split())
+    return fill_template(layout.sentence, sentence=line, **words)
 
 
 def _around_the_text(layout: Layout, parts: dict[str, str]) -> tuple[str, str]:

@@ -116,13 +116,7 @@ class HarmonicReward(JudgedReward):
         check_weighting(gamma)
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.text_judge = as_judge(text_judge or self.judge)
-        # List each judge once, in the order of the criteria. The dict has identities as keys,
-        # because a judge need not be hashable.
-        judges_by_id: dict[int, Judge] = {}
-        for criterion in self.criteria:
-            judge_needed = self._judge_of(criterion)
-            judges_by_id[id(judge_needed)] = judge_needed
-        self.judges = tuple(judges_by_id.values())
+        self.judges = self._judges_of_criteria()
         self.task = task
         self.gamma = gamma
         self.likeliest = likeliest
@@ -138,6 +132,14 @@ class HarmonicReward(JudgedReward):
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
         self.sees = any(criterion.sees for criterion in self.criteria)
         self._set_columns(task)
+
+    def _judges_of_criteria(self) -> tuple[Judge, ...]:
+        """Returns the judges that the criteria need, each once, in the order of the criteria."""
+        judges_by_id: dict[int, Judge] = {}  # a judge need not be hashable, so it is no key
+        for criterion in self.criteria:
+            judge = self._judge_of(criterion)
+            judges_by_id[id(judge)] = judge
+        return tuple(judges_by_id.values())
 
     def _set_columns(self, task: str) -> None:
         """Sets the dataset columns that the reward needs for its task, such as "question"."""

@@ -45,17 +45,11 @@ def sentence_spans(
     spans = []
     sentences = zip(places, ratings, credits, strict=True)
     for number, (place, means, credit) in enumerate(sentences):
-        # the span's score: the weighted mean of the sentence's ratings, mapped to 0 to 1
-        rating = 1.0
-        if weights:
-            scoring = {criterion: means[criterion] for criterion in weights}
-            rating = overall_rating(scoring, weights)
-        score = min(max(score_of_rating(rating), 0.0), 1.0)
         start, end = place
         span = Span(
             start,
             end,
-            score=score,
+            score=_score_of_sentence(means, weights),
             credit=sum(credit.values()),
             kind=_largest_change(credit),
             note=_ratings_in_words(means),
@@ -63,6 +57,20 @@ def sentence_spans(
         )
         spans.append(span)
     return tuple(spans)
+
+
+def _score_of_sentence(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Returns the score of a sentence, 0 to 1: its weighted mean rating, mapped from 1 to 5. The
+    score is 0 without weights.
+
+    means: the sentence's mean rating by each criterion, 1 to 5. weights: the weights of the
+    criteria that count (`_weights_in_score`).
+    """
+    if not weights:
+        return 0.0
+    counted = {criterion: means[criterion] for criterion in weights}
+    score = score_of_rating(overall_rating(counted, weights))
+    return min(max(score, 0.0), 1.0)
 
 
 def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str, float]:
