@@ -140,7 +140,8 @@ def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
 
     A prompt is divided before the empty line after the description, or `behind` this line. A token
     that reaches across the place behind the line has a newline and then a character that is no
-    white space. A token that reaches across the place before the line has them in the other order.
+    white space, as "\\nIs" has. A token that reaches across the place before the line has a
+    character that is no white space and then a newline, as ".\\n" has.
 
     newline: how the vocabulary spells a newline.
     """
@@ -193,18 +194,7 @@ def _has_equal_tokens(
     endings += [f"a{character}" for character in before]
     beginnings = [f"{character}s it" for character in behind]
     beginnings += [f"{character}{character} is it" for character in behind]
-    # The empty line belongs to the first part if the place is behind the line.
-    line_of_first = EMPTY_LINE if place.behind else ""
-    line_of_second = "" if place.behind else EMPTY_LINE
-    firsts = _encode_all(plain, [ending + line_of_first for ending in endings])
-    # The tokens of each second part, without the tokens of the anchor. `_begin_word` marks the
-    # first token as the beginning of a word, here and below in the whole prompt. So the marks at
-    # the place are always equal. They need no comparison, because no token reaches across the place
-    # anyway.
-    anchored = [place.anchor + line_of_second + beginning for beginning in beginnings]
-    seconds = []
-    for tokens in _encode_all(plain, anchored):
-        seconds.append(_begin_word(tokens[place.anchor_tokens :], 0))
+    firsts, seconds = _tokens_of_parts(plain, place, endings, beginnings)
     # Compare the tokens of each whole prompt with the tokens of its two parts.
     whole_texts = []
     for ending, beginning in product(endings, beginnings):
@@ -212,9 +202,31 @@ def _has_equal_tokens(
     wholes = _encode_all(plain, whole_texts)
     pairs = product(firsts, seconds)
     for whole, (first, second) in zip(wholes, pairs, strict=True):
+        # The first token behind the place counts as the beginning of a word in both. No token
+        # reaches across the place, so this mark needs no comparison.
         if _begin_word(whole, len(first)) != first + second:
             return False
     return True
+
+
+def _tokens_of_parts(
+    plain: Tokenizer, place: JoinPlace, endings: list[str], beginnings: list[str]
+) -> tuple[list[list[Token]], list[list[Token]]]:
+    """Returns the tokens of each first part, and the tokens of each second part, of prompts that
+    are divided at `place`. The first token of a second part is marked as the beginning of a word.
+
+    endings: the texts before the empty line. beginnings: the texts behind the empty line.
+    """
+    # The empty line belongs to the first part if the place is behind the line.
+    line_of_first = EMPTY_LINE if place.behind else ""
+    line_of_second = "" if place.behind else EMPTY_LINE
+    firsts = _encode_all(plain, [ending + line_of_first for ending in endings])
+    anchored = [place.anchor + line_of_second + beginning for beginning in beginnings]
+    seconds = []
+    for tokens in _encode_all(plain, anchored):
+        without_anchor = tokens[place.anchor_tokens :]
+        seconds.append(_begin_word(without_anchor, 0))
+    return firsts, seconds
 
 
 def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:

@@ -128,16 +128,24 @@ def runs_of_prompts(prompts: Sequence[Prompt]) -> Iterator[Run]:
         if not same_head[0].pictures:
             ranges = groups_of_prompts(ids)
         for low, high in ranges:
-            shared = 0
-            if high - low > 1:
-                shared = shared_length(ids[low:high])
-            if shared < MIN_SHARED:
-                shared = 0
-            # At least the head: a judge computes pictures together with the common beginning, even
-            # if the run has only one prompt.
-            shared = max(same_head[low].head, shared)
+            shared = _shared_of_run(same_head[low:high])
             yield Run(start + low, start + high, shared)
         start += len(ids)
+
+
+def _shared_of_run(prompts: Sequence[Prompt]) -> int:
+    """Returns how many first tokens of these prompts a judge computes once: the common beginning,
+    or 0 if the beginning is shorter than MIN_SHARED or there is only one prompt. The pictures are
+    always included, because a judge computes pictures together with the common beginning.
+
+    prompts: sorted, with the same pictures.
+    """
+    shared = 0
+    if len(prompts) > 1:
+        shared = shared_length([prompt.ids for prompt in prompts])
+    if shared < MIN_SHARED:
+        shared = 0
+    return max(prompts[0].head, shared)
 
 
 def _head_of(prompt: Prompt) -> tuple[tuple[Picture, ...], tuple[int, ...]]:
