@@ -191,8 +191,7 @@ class LocalJudge(Judge):
                 alike = [questions[number] for number in numbers]
                 ask = partial(self._logprobs, ids=ids, top=top)
                 answers, cuts = self._in_parts(alike, 1, ask)  # a rating is one token
-                with_cuts = zip(numbers, answers, cuts, strict=True)
-                for number, answer, cut in with_cuts:
+                for number, answer, cut in zip(numbers, answers, cuts, strict=True):
                     if isinstance(answer, Failure):
                         ratings[number] = answer
                     elif top:
@@ -275,18 +274,12 @@ class LocalJudge(Judge):
         description were cut.
 
         reserve: the most tokens of an answer. answer: a function that returns the answers to sorted
-        prompts. With more than `most_together` questions, the first call has FIRST_PART questions,
-        and each further call has at most `most_together`. During each call, a thread encodes the
-        next questions.
+        prompts, called once for each of `_parts`. During each call, a thread encodes the next
+        questions.
         """
         answers: list[T | Failure] = []
         cuts: list[int] = []
-        parts = [questions]
-        if len(questions) > self.most_together:
-            count = len(questions)
-            starts = [0, *range(FIRST_PART, count, self.most_together)]
-            bounds = pairwise([*starts, count])
-            parts = [questions[start:end] for start, end in bounds]
+        parts = self._parts(questions)
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encode_batch, parts[0], reserve)
             for number in range(len(parts)):
@@ -301,6 +294,18 @@ class LocalJudge(Judge):
                 answers += batch.by_question(answer(batch.inputs))
                 cuts += batch.cuts
         return answers, cuts
+
+    def _parts(self, questions: Sequence[Question]) -> list[Sequence[Question]]:
+        """Returns the questions of each call of the model, in order. With at most `most_together`
+        questions, there is one part. Otherwise the first part has FIRST_PART questions, and each
+        other part at most `most_together`.
+        """
+        count = len(questions)
+        if count <= self.most_together:
+            return [questions]
+        starts = [0, *range(FIRST_PART, count, self.most_together)]
+        bounds = pairwise([*starts, count])
+        return [questions[start:end] for start, end in bounds]
 
     def _encode_batch(self, questions: Sequence[Question], reserve: int) -> Batch:
         """Returns the questions as sorted prompts, each with space for an answer of `reserve`

@@ -196,19 +196,11 @@ class VllmJudge(LocalJudge):
             # Initialise CUDA before `_make_engine` sets CUDA_VISIBLE_DEVICES for the engine.
             # Otherwise this process too would see only that device.
             torch.cuda.init()
-        # Lock the GPUs of the engine: this rank's GPU, or all GPUs for a tensor-parallel engine.
-        gpus = range(torch.cuda.device_count())
-        if self.tensor_parallel <= 1:
-            own = rank_index()
-            gpus = gpus[own : own + 1]  # empty without a GPU
-        with one_at_a_time(gpus):
+        with one_at_a_time(self._gpus()):
             free = free_memory()
             try:
                 self._make_engine()
-                pids: list[int] = []
-                for process in self._processes:
-                    pids += process_ids(process.pid)
-                self._guard = Guard(pids)
+                self._guard_processes()
                 taken_bytes = free - free_memory()
                 self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, taken_bytes)
                 self._asleep = False
@@ -220,6 +212,24 @@ class VllmJudge(LocalJudge):
             if then_sleep:
                 with self.usage.clock("sleep_seconds"):
                     self._sleep()
+
+    def _gpus(self) -> Sequence[int]:
+        """Returns the indices of the engine's GPUs among those that this process sees: this rank's
+        GPU, or all GPUs for a tensor-parallel engine. Empty without a GPU.
+        """
+        count = torch.cuda.device_count()
+        if self.tensor_parallel > 1:
+            return range(count)
+        return [rank_index()] if count else []
+
+    def _guard_processes(self) -> None:
+        """Makes sure that the engine's processes, and the processes that they started, end with
+        this process.
+        """
+        pids: list[int] = []
+        for process in self._processes:
+            pids += process_ids(process.pid)
+        self._guard = Guard(pids)
 
     def _check_can_start(self) -> None:
         """Raises the errors of `_start_engine` that are known before a start: ValueError for a
@@ -420,19 +430,7 @@ class VllmJudge(LocalJudge):
 
         params = SamplingParams(temperature=0.0, detokenize=False, **sampling)
         requests = [as_request(prompt) for prompt in prompts]
-        # Ask the engine, and after a failure a new engine, until one answers or time is up.
-        outputs: list[Any] = []
-        while not outputs and self._may_try():
-            try:
-                self._start_engine()  # starts a new engine after a failure
-                outputs = self._run(requests, params, self._deadline_end)
-            except Exception as error:
-                self._record_failure(f"{type(error).__name__}: {error}")
-            except BaseException:
-                # Ctrl-C, for example. The next call of the same engine would get answers of the
-                # interrupted call.
-                self.close()
-                raise
+        outputs = self._run_with_restart(requests, params)
         if not outputs:
             return [self._failure_of_all() for _ in prompts]
         # Count the tokens, and make a Failure of each incomplete answer.
@@ -448,6 +446,25 @@ class VllmJudge(LocalJudge):
                 what = f"vLLM ended the answer with {output.finish_reason!r}"
                 answers.append(Failure(Status.ERROR, what))
         return answers
+
+    def _run_with_restart(self, requests: list[Any], params: Any) -> list[Any]:
+        """Returns the engine's outputs, one per request. After a failure, a new engine is asked,
+        while `_may_try`. Returns [] if no engine answered.
+
+        requests: at least one. params: vLLM's SamplingParams.
+        """
+        while self._may_try():
+            try:
+                self._start_engine()  # starts a new engine after a failure
+                return self._run(requests, params, self._deadline_end)
+            except Exception as error:
+                self._record_failure(f"{type(error).__name__}: {error}")
+            except BaseException:
+                # Ctrl-C, for example. The next call of the same engine would get answers of the
+                # interrupted call.
+                self.close()
+                raise
+        return []
 
     def _may_try(self) -> bool:
         """Returns whether the engine may be asked again within this `with judge:`: there were fewer
