@@ -144,22 +144,20 @@ def find_answer(
         return _answer_in_plain(visible, announced_answer(visible), answers, rules)
     visible = _REMOVED_COMMENT.sub(_spaces_for_match, blank_unshown(text))
     place = announced_answer(visible)
-    begin, finish = 0, len(text)
-    if place:
-        begin, finish = place
-    # the answer is searched in the text without markup
-    plain, places = without_marks(visible[begin:finish])
+    part_start, part_end = place or (0, len(text))
+    # the answer is searched in the announced part, or in the whole text, without markup
+    plain, places = without_marks(visible[part_start:part_end])
     whole = (0, len(plain)) if place else None
     start, end = _answer_in_plain(plain, whole, answers, rules)
     people_write_equations = any("=" in answer for answer in answers)
     if not people_write_equations:
         start = _value_of_equation(plain, start, end)
     if start == end:
-        return begin, begin
+        return part_start, part_start
     # from the text without markup back to the text as written
-    first, _ = places[start]
-    _, last = places[end - 1]
-    return _with_braces(text, begin + first, begin + last)
+    written_start, _ = places[start]
+    _, written_end = places[end - 1]
+    return _with_braces(text, part_start + written_start, part_start + written_end)
 
 
 def _value_of_equation(text: str, start: int, end: int) -> int:

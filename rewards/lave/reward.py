@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
@@ -55,7 +55,7 @@ from spanreward.rewards.text.filler import (
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.padding import find_padding
-from spanreward.rewards.text.written import read_text
+from spanreward.rewards.text.written import Reading, read_text
 
 RATING_ENTRIES = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # most tokens of a rationale
@@ -70,6 +70,20 @@ _RATING_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_RATING_END}")
 # A rating with a sign ("rating=3"), which a candidate cannot have after `quoted_line`.
 _BEGINS_SIGNED = re.compile(r"\Arating[\"\s*_]*[=:]", re.IGNORECASE)
 _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
+
+
+class CandidateRange(NamedTuple):
+    """The characters of a candidate in the completion.
+
+    Attributes:
+        start: where the candidate starts.
+        read: where the part that the judge is shown ends, start <= read <= end.
+        end: where the candidate ends.
+    """
+
+    start: int
+    read: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,21 +311,22 @@ class LaveReward(PlainTextReward):
         example = LaveExample(sample.question or "", people.texts, candidate, context)
         return self.prompts.text(example, is_binary(people.references), self.rationale)
 
-    def _candidate_range(self, completion: str, people: People) -> tuple[int, int, int]:
-        """Returns where the candidate starts, where the judged part of the candidate ends, and
-        where the candidate ends.
+    def _candidate_range(self, completion: str, people: People) -> CandidateRange:
+        """Returns the candidate in a completion: the answer, or with candidate="whole" the
+        completion without the white space around it.
+
+        people: people's answers to the row's question.
         """
         if self.candidate == "whole":
             start = len(completion) - len(completion.lstrip())
             end = len(completion.rstrip())
-            longest = max(start, judged_length(completion))
-            return start, min(end, longest), end
+            judged_end = max(start, judged_length(completion))
+            return CandidateRange(start, min(end, judged_end), end)
         if self.mode == "published":
             start, end = find_answer(completion, people.answers, PUBLISHED_RULES)
         else:
             start, end = found_answer(completion, people.answers, people.options)
-        longest = start + CANDIDATE_CHARACTERS
-        return start, min(end, longest), end
+        return CandidateRange(start, min(end, start + CANDIDATE_CHARACTERS), end)
 
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
         """Returns an answer per question: the judge's text with a rationale, otherwise a Rated. The
@@ -381,23 +396,31 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
     reading = read_text(text, answers=True)
     # filler is searched in the text without markup, and spans are on the text as written
     filler = find_filler(reading.plain, text_beside_completion(sample), ends=False)
-    pieces = []
-    characters = 0  # the length of the filler as written
-    for plain_start, plain_end, kind in filler.pieces:
-        start, end = reading.written(plain_start, plain_end)
-        pieces.append((start, end, kind))
-        characters += end - start
+    as_written = _filler_as_written(filler, reading)
     # `penalise_filler` divides the filler by a length. The pieces are those of the written text,
     # and the share is that of the plain text, so the length is made to fit both.
     length = 1.0
-    if pieces:
+    if as_written.pieces:
+        characters = sum(end - start for start, end, _ in as_written.pieces)
         length = characters / filler.share
-    as_written = Filler(filler.share, tuple(pieces))
     verdict = penalise_filler(verdict, length, as_written, lowest)
     padding = find_padding(text, reading.unread)
     if not padding.pieces:
         return verdict
     return penalise_filler(verdict, len(text), padding, lowest)
+
+
+def _filler_as_written(filler: Filler, reading: Reading) -> Filler:
+    """Returns the filler of a text without markup as pieces of the text as written. The share stays
+    the same.
+
+    filler: pieces [start, end) of `reading.plain`.
+    """
+    pieces = []
+    for plain_start, plain_end, kind in filler.pieces:
+        start, end = reading.written(plain_start, plain_end)
+        pieces.append((start, end, kind))
+    return Filler(filler.share, tuple(pieces))
 
 
 def unread_parts(completion: str, candidate: CandidateQuestion) -> list[Unread]:
