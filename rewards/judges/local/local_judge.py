@@ -182,25 +182,37 @@ class LocalJudge(Judge):
         ratings: dict[int, Rating | Failure] = {}
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.token_ids_by_entry(scale)
-            ids = sorted(set(chain.from_iterable(tokens.values())))
             # One call of the model has one `top`, which nearly all questions of a metric share.
             numbers_by_top: dict[int, list[int]] = {}
             for number, question in enumerate(questions):
                 numbers_by_top.setdefault(question.top, []).append(number)
             for top, numbers in numbers_by_top.items():
                 alike = [questions[number] for number in numbers]
-                ask = partial(self._logprobs, ids=ids, top=top)
-                answers, cuts = self._in_parts(alike, 1, ask)  # a rating is one token
-                for number, answer, cut in zip(numbers, answers, cuts, strict=True):
-                    if isinstance(answer, Failure):
-                        ratings[number] = answer
-                    elif top:
-                        words = self.encoder.words
-                        ratings[number] = rating_from_top(answer, words, scale, cut)
-                    else:
-                        ratings[number] = rating_from_logprobs(answer, tokens, self.min_mass, cut)
+                ratings_of_alike = self._rate_alike(alike, top, tokens)
+                ratings.update(zip(numbers, ratings_of_alike, strict=True))
         count_unparsed(self.usage, ratings.values())
         return [ratings[number] for number in range(len(questions))]
+
+    def _rate_alike(
+        self, questions: Sequence[Question], top: int, tokens: Mapping[str, Sequence[int]]
+    ) -> list[Rating | Failure]:
+        """Returns a rating or a Failure for each question, in order. All questions have the same
+        `Question.top`.
+
+        tokens: the token ids of each entry of the scale.
+        """
+        ids = sorted(set(chain.from_iterable(tokens.values())))
+        ask = partial(self._logprobs, ids=ids, top=top)
+        answers, cuts = self._in_parts(questions, 1, ask)  # a rating is one token
+        ratings: list[Rating | Failure] = []
+        for answer, cut in zip(answers, cuts, strict=True):
+            if isinstance(answer, Failure):
+                ratings.append(answer)
+            elif top:
+                ratings.append(rating_from_top(answer, self.encoder.words, list(tokens), cut))
+            else:
+                ratings.append(rating_from_logprobs(answer, tokens, self.min_mass, cut))
+        return ratings
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a text or a Failure for each question, in order, by greedy decoding.
