@@ -53,7 +53,8 @@ def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
     """Returns the texts of a file as a dict in the order of `names`.
 
     texts: the file's mapping of names to texts. YAML reads a name such as `1` as a number, so all
-    names become strings. Raises ValueError unless the file has exactly these names.
+    names become strings: {2: "b", 1: "a"} gives {"1": "a", "2": "b"} for the names "1" and "2".
+    Raises ValueError unless the file has exactly these names.
     """
     entries = {}
     if isinstance(texts, dict):
@@ -69,7 +70,7 @@ def name_entries(criteria: Any) -> Any:
     """Returns a file's criteria with the key `name` added to each.
 
     `{"clarity": {"question": ...}}` gives `{"clarity": {"name": "clarity", "question": ...}}`.
-    Raises ValueError for a criterion with a key `name` of its own: the two names could differ.
+    Raises ValueError for a criterion that already has a key `name`: the two names could differ.
     """
     # data of another type are returned unchanged: pydantic will explain the fault
     if not isinstance(criteria, dict) or not criteria:

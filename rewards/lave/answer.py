@@ -131,8 +131,8 @@ PUBLISHED_RULES = AnswerRules(trimming.PUBLISHED_EDGES, _PUBLISHED_KINDS, weighs
 def find_answer(
     text: str, answers: Sequence[str] = (), rules: AnswerRules = DEFAULT_RULES
 ) -> tuple[int, int]:
-    """Returns the characters [start, end) of the answer in the text as written. start == end if the
-    text has no answer.
+    """Returns the characters [start, end) of the answer in the text as written: those of "dog" in
+    "It has four legs. **Answer:** dog." start == end if the text has no answer.
 
     answers: people's answers. Only their kind matters: letters, numbers, or yes and no.
 
@@ -206,9 +206,9 @@ def _closes_earlier_brace(text: str) -> bool:
 
 
 def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Returns the text without markup, and for each of its characters the range [start, end) where
-    the character was written. Labels and quotation marks stay, because an answer may be a label or
-    a quotation.
+    """Returns the text without markup, and for each character of the result the range [start, end)
+    where the character was written: "a dog" and [(2, 3), (5, 6), (6, 7), (7, 8), (8, 9)] for
+    "**a** dog". Labels and quotation marks stay, because an answer may be a label or a quotation.
     """
     reading = read_text(text, answers=True)
     literal: set[int] = set()  # places of characters that stay as they are written

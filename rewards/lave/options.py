@@ -275,7 +275,9 @@ def _letters_in_order(answer: str) -> tuple[str, ...]:
 
 
 def _without_texts(answer: str, options: Mapping[str, str]) -> str:
-    """Returns the answer without those options' texts that list letters, such as "both A and B"."""
+    """Returns the answer without those options' texts that list letters: "C: " for "C: both A and
+    B", if C is "both A and B". Otherwise the letters in the text would count as named options.
+    """
     for text in options.values():
         if _SEVERAL_LETTERS.search(text):
             answer = re.sub(re.escape(text), " ", answer, flags=re.IGNORECASE)
@@ -283,8 +285,8 @@ def _without_texts(answer: str, options: Mapping[str, str]) -> str:
 
 
 def _labels_of(text: str, options: Mapping[str, str]) -> set[str] | None:
-    """Returns all option labels in a text. Returns None if a label has the text of another option
-    behind it.
+    """Returns all option labels in a text: {"A", "C"} for "Both A and C". Returns None if a label
+    has the text of another option behind it, as "B. a kettle" has if "a kettle" is A.
     """
     labels: set[str] = set()
     sign = "|".join(LETTER_PATTERNS)
@@ -325,8 +327,9 @@ def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bo
 
 
 def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
-    """Returns the option labels in a text that match the surest pattern. Patterns that are less
-    sure are tried only if no label matches.
+    """Returns the option labels in a text that match the surest pattern: only {"B"} for "(B), and A
+    is wrong", because a letter in brackets is surer. Patterns that are less sure are tried only if
+    no label matches.
     """
     if _are_numbered(options):
         # A number may have any meaning. It counts only at the start of the text or after a word

@@ -67,8 +67,8 @@ PUBLISHED_EDGES = Edges(
 
 
 def trimmed_range(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tuple[int, int]:
-    """Returns the range [start, end) without the marks around the answer. start == end if nothing
-    is left.
+    """Returns the range [start, end) without the marks around the answer: (2, 4), which is "-5",
+    for all of "**-5**." start == end if nothing is left.
 
     start, end: the range in the text to trim.
     """

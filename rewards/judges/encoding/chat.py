@@ -409,7 +409,7 @@ class ChatEncoder:
         )
         try:
             text: str = self.tokenizer.apply_chat_template(chat, tokenize=False, **options)
-        except Exception as error:  # a stranger's template may raise anything
+        except Exception as error:  # a downloaded template may raise any error
             raise ValueError(
                 f"the chat template refuses the roles {', '.join(roles)}: {error}"
             ) from error
