@@ -148,8 +148,9 @@ def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str
 
 
 def _claim_as_word(answer: str, answers: Sequence[str], question: str) -> str:
-    """Returns "yes", "no" or "0" if the answer is a sentence with this meaning: "0" for "There are
-    no boats." to a question for a number. Returns "" otherwise.
+    """Returns "yes", "no" or "0" if the answer is a sentence with this meaning, otherwise "". "The
+    door is open." gives "yes" if the question is "Is the door open?". "There are no boats." gives
+    "0" if people answered with numbers.
     """
     kind = kind_of(answers)
     if kind not in (BINARY, COUNTED) or not answers:
@@ -161,10 +162,10 @@ def _claim_as_word(answer: str, answers: Sequence[str], question: str) -> str:
         return "0" if denies_all(pieces, question) else ""
     if not HEDGE_WORDS.isdisjoint(words):
         return ""
-    begins_with_it = any(re.search(sign, answer) for sign in PATTERNS_OF_KINDS[BINARY])
-    has_such_a_word = not YES_WORDS.union(NO_WORDS).isdisjoint(words)
+    begins_with_yes_or_no = any(re.search(sign, answer) for sign in PATTERNS_OF_KINDS[BINARY])
+    has_yes_or_no = not YES_WORDS.union(NO_WORDS).isdisjoint(words)
     # without the question, a "no" within a sentence may deny anything
-    if not begins_with_it and not question and has_such_a_word:
+    if has_yes_or_no and not begins_with_yes_or_no and not question:
         return ""
     claim, _ = binary_answer(question, pieces)
     return claim
