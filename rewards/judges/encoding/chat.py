@@ -103,8 +103,8 @@ class ChatEncoder:
         self._check_control_tokens()
 
     def _check_control_tokens(self) -> None:
-        """Checks the promise of this class with each control token. Raises ValueError if the text
-        of a control token, encoded as plain text, gives a control token.
+        """Raises ValueError if the text of a control token, encoded as plain text, gives a control
+        token. A completion with this text could then end the judge's prompt early.
         """
         for text, number in self._added.items():
             if number not in self.control_ids:

@@ -98,9 +98,8 @@ def find_join_place(plain: Tokenizer) -> JoinPlace | None:
         encoding = plain.encode(anchor, add_special_tokens=False)
         place = JoinPlace(behind, anchor, len(encoding.ids))
         # The check of the vocabulary comes first, because it takes less time.
-        if _crossed_by_a_token(plain, newline, behind):
-            continue
-        if _joins_hard_texts(plain, place):
+        is_crossed = _crossed_by_a_token(plain, newline, behind)
+        if not is_crossed and _joins_hard_texts(plain, place):
             return place
     return None
 
