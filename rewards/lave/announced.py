@@ -69,7 +69,8 @@ def announced_answer(text: str) -> tuple[int, int] | None:
 
 
 def _end_of_announced(text: str, sign: str, start: int) -> int:
-    """Returns the end of the announced answer that begins at `start`.
+    """Returns the end of the announced answer that begins at `start`: the end of "dog" in "Answer:
+    dog\\nIt barks." and in "<answer>dog</answer>".
 
     sign: the name of the group that announced the answer. A "tag" answer ends before the closing
     tag, and a "brace" answer before the closing brace. A "value" answer ends with the value, and a

@@ -175,7 +175,8 @@ def _value_of_equation(text: str, start: int, end: int) -> int:
 
 def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     r"""Returns the range [start, end) of an answer, widened by the command that the answer begins
-    in and by the braces that close it: "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
+    in and by the braces that close it: "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2". A "$" that
+    ends a formula is left out: "4" for the "4$" of "$x = 4$".
     """
     if _closes_earlier_brace(text[start:end]):
         command = _COMMAND_END.search(text, max(start - LONGEST_COMMAND, 0), start)
@@ -186,7 +187,7 @@ def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
     braces = _CLOSING_BRACES.match(text, end)
     if unclosed > 0 and braces:
         end += min(unclosed, len(braces[0]))
-    # "4$" of "$x = 4$": the sign ends a formula that began before the value
+    # the sign ends a formula that began before the answer
     if within.count("$") == 1 and within.endswith("$") and within != "$":
         end -= 1
     return start, end

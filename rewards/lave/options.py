@@ -319,11 +319,11 @@ def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bo
     line, _, _ = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")
     words = _lemmas_of_words(tokens_of(line))
     # the labels of the options with whose text the line begins
-    begun: set[str] = set()
-    for name, text in _option_lemmas(options).items():
-        if text and words[: len(text)] == text:
-            begun.add(name.casefold())
-    return bool(begun) and label.casefold() not in begun
+    labels_of_text: set[str] = set()
+    for name, lemmas in _option_lemmas(options).items():
+        if lemmas and words[: len(lemmas)] == lemmas:
+            labels_of_text.add(name.casefold())
+    return bool(labels_of_text) and label.casefold() not in labels_of_text
 
 
 def labels_in(text: str, options: Mapping[str, str]) -> set[str]:

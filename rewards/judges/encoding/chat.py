@@ -423,7 +423,9 @@ class ChatEncoder:
         return chat
 
     def _shared_ids(self, text: str) -> "array[int]":
-        """Returns the ids of a chat's beginning, which are cached for other chats with it."""
+        """Returns the ids of a chat's beginning, and caches the ids for other chats with the same
+        beginning. With more than MAX_BEGINNINGS, the least recently used beginning is dropped.
+        """
         if text in self._beginnings:
             self._beginnings.move_to_end(text)
         else:
