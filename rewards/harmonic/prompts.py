@@ -87,9 +87,11 @@ def name_entries(criteria: Any) -> Any:
 
 
 def check_order(order: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
-    """Returns the order unchanged.
+    """Returns a layout's order of the prompt's parts unchanged: ("instructions", "text",
+    "criterion").
 
-    Raises ValueError for an order with a repeated part, without "text" or without "criterion".
+    Raises ValueError for an order with a repeated part, without "text" or without "criterion". The
+    error is shown behind the name of the faulty key: "layout.order: it lists ..."
     """
     distinct = set(order)
     repeats_a_part = len(distinct) < len(order)
@@ -271,15 +273,18 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
 
 
 def check_row(sample: Sample, name: str, evidence: Evidence) -> None:
-    """Raises NotApplicable for a row without the question, picture or box that its task needs.
+    """Raises NotApplicable for a row without the question, picture or box that its task needs, and
+    for a row with a question that its task does not have.
+
+    The completion of a row with a question is likely an answer. The tasks "ic" and "reg" would rate
+    it as a caption by mistake. They accept such a row only if the row names its task itself, in a
+    column `task`.
 
     name: the name of the task, such as "vqa".
     """
     question = (sample.question or "").strip()
     if name in ("vqa", "vdu") and not question:
         raise NotApplicable(f"the task {name} needs a question, and this row has none")
-    # The completion of a row with a question is likely an answer, and would be rated as a caption
-    # by mistake. A column `task` in the row confirms that the completion is a caption.
     if name in ("ic", "reg") and question and sample.task is None:
         raise NotApplicable(
             f"this row has a question, and the task {name} has none: its own column task may say "
@@ -359,38 +364,40 @@ def _asking_part(layout: Layout, words: Task, sentence: str) -> str:
 
 
 def _around_the_text(layout: Layout, parts: dict[str, str]) -> tuple[str, str]:
-    """Returns the prompt before the text and the prompt after the text.
+    """Returns the prompt before the text and the prompt after the text: for example "Rate the
+    text.\\n\\nTEXT:\\n" and "\\nEND OF TEXT\\n\\nHow fluent is it?"
 
-    Both include the lines that begin and end the text. parts: the filled parts of the prompt by
-    name, without "text". An empty part is skipped.
+    "TEXT:" and "END OF TEXT" are the layout's lines around the text. If the layout has no such
+    line, an empty line separates the text from the other parts.
+
+    parts: the filled parts of the prompt by name, without "text". An empty part is skipped.
     """
     place = layout.order.index("text")
     names_above = layout.order[:place]
     names_below = layout.order[place + 1 :]
     above = [parts[name] for name in names_above if parts[name]]
     below = [parts[name] for name in names_below if parts[name]]
-    # without a line that begins or ends the text, a blank line still separates the text
-    begin = ""
-    if layout.begin:
-        begin = f"{layout.begin}\n"
-    end = ""
-    if layout.end:
-        end = f"\n{layout.end}"
-    before = "\n\n".join([*above, begin])
-    after = "\n\n".join([end, *below])
+    line_before_text = f"{layout.begin}\n" if layout.begin else ""
+    line_after_text = f"\n{layout.end}" if layout.end else ""
+    # the empty lines stay if `line_before_text` or `line_after_text` is ""
+    before = "\n\n".join([*above, line_before_text])
+    after = "\n\n".join([line_after_text, *below])
     return before, after
 
 
 def _evidence_part(layout: Layout, criterion: Criterion, evidence: Shown) -> str:
-    """Returns the part of the prompt about the picture or the context, and the row's question.
+    """Returns the part of the prompt about the picture or the context, and the row's question. For
+    a criterion without `sees`, returns the sentence that the text stands for itself
+    (`layout.alone`).
 
     The part is "" if the prompts file of a user has an empty text for `picture`.
     """
     words = evidence.task
-    marks = layout.marks
     if not criterion.sees:
         return fill_template(layout.alone, **words)
-    # the context and the question come from the row, so stars replace the layout's lines in both
+    # The context and the question come from the row. They may have a line of the layout, such as
+    # "END OF TEXT". `fill_masked` puts stars in its place, so that it does not pass for our line.
+    marks = layout.marks
     if evidence.context:
         part = fill_masked(layout.context, marks, context=evidence.context, **words)
     else:

@@ -76,21 +76,23 @@ def _score_of_sentence(means: Mapping[str, float], weights: Mapping[str, float])
 def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str, float]:
     """Returns the weight of each criterion in a sentence's score. The sum of the weights is 1.
 
-    weights: the weight of each criterion in the text's score. adds: the criteria in which sentences
-    add up. The result is {} if all weights are 0.
+    The criteria in `adds` do not count if the text has other criteria: a single sentence of a good
+    text is far from complete, but is not a bad sentence.
+
+    weights: the weight of each criterion in the text's score. adds: the criteria for which the
+    sentences of a text together earn the text's rating, such as "completeness". The result is {} if
+    all weights are 0.
     """
-    # One sentence of a good list is far from complete, but is not a bad sentence. So completeness
-    # counts only if no other criterion is left.
-    scoring: Mapping[str, float] = {
+    counted: Mapping[str, float] = {
         name: weight for name, weight in weights.items() if name not in adds
     }
-    if not scoring:
-        scoring = weights
-    total = sum(scoring.values())
+    if not counted:
+        counted = weights
+    total = sum(counted.values())
     # the weight of a criterion can round to 0 if the judge is far surer of another criterion
     if not total:
         return {}
-    return {name: weight / total for name, weight in scoring.items()}
+    return {name: weight / total for name, weight in counted.items()}
 
 
 def sentence_credit(

@@ -67,6 +67,8 @@ LISTED_LETTERS = (
 _SEVERAL_LETTERS = re.compile(
     rf"(?<![{_LATIN_LETTERS}]){_LETTER_IN_LIST}(?:{_LIST_SIGN}|[^\S\n]*+\n\s*+){_LETTER_IN_LIST}"
 )
+_NUMBER_AT_START = re.compile(r"\s*[(\[]?(\d{1,2})(?:[)\].:]\s|\W*\Z)")  # "(2) a lamp", "2"
+_NUMBER_AFTER_WORD = re.compile(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)")
 # patterns for a letter in a text, the surest first; "A" and "I" may also be words
 LETTER_PATTERNS = (_SURE_LETTER, _UNSURE_LETTER)
 _JOINING_WORDS = word_set("and & plus also well both options choices answers answer")
@@ -135,32 +137,36 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     question: words of the question do not count as other words.
     """
     plain = plain_answer(answer)
+    # only what the answer asserts counts: "D" of "D. A is wrong."
     claims = _claims_of(plain, options)
     if claims.doubts:
         return ""
     text = _without_texts(claims.text, options)
     named_by_label = labels_in(text, options)
-    # The whole answer is the text of an option. This case comes first, because the text may be
+    # The whole answer may be the text of an option. This case comes first, because the text may be
     # "both A and B", which would count as two labels below.
     option = _option_with_text(plain, options)
-    if option and named_by_label <= {option}:
+    has_other_label = bool(named_by_label - {option})
+    if option and not has_other_label:
         return option
     if lists_several(text):
         return ""
     named_by_text = _labels_by_text(claims.lemmas, _option_lemmas(options))
-    # "B" and "B. a lamp": one label, without a text or with its own text
+    # If the answer has labels, it must have one label, alone ("B") or with its text ("B. a lamp").
     if named_by_label:
-        is_one_option = len(named_by_label) == 1 and named_by_text <= named_by_label
-        return next(iter(named_by_label)) if is_one_option else ""
-    # "It is a lamp.": one text without a label
+        has_other_text = bool(named_by_text - named_by_label)
+        if len(named_by_label) > 1 or has_other_text:
+            return ""
+        (label,) = named_by_label
+        return label
+    # If the answer has no label, it must have one text and no other words: "It is a lamp."
     if len(named_by_text) != 1:
         return ""
     (label,) = named_by_text
-    silent = _silent_words(question)
-    silent.update(_lemmas_of_words(tokens_of(options[label])))
-    if not silent.issuperset(_lemmas_of_words(claims.words)):
-        return ""
-    return label
+    ignored = _ignored_words(question)
+    ignored.update(_lemmas_of_words(tokens_of(options[label])))
+    other_words = set(_lemmas_of_words(claims.words)) - ignored
+    return "" if other_words else label
 
 
 def _option_with_text(plain: str, options: Mapping[str, str]) -> str:
@@ -174,13 +180,13 @@ def _option_with_text(plain: str, options: Mapping[str, str]) -> str:
     return equal[0] if len(equal) == 1 else ""
 
 
-def _silent_words(question: str) -> set[str]:
+def _ignored_words(question: str) -> set[str]:
     """Returns the lemmas of words that do not change which option an answer names: the words of the
     question, and words such as "the" and "correct".
     """
-    silent = set(_WORDS_WITHOUT_CLAIM)
-    silent.update(_lemmas_of_words(tokens_of(question)))
-    return silent
+    ignored = set(_WORDS_WITHOUT_CLAIM)
+    ignored.update(_lemmas_of_words(tokens_of(question)))
+    return ignored
 
 
 def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
@@ -191,23 +197,27 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     one_label = named_option(answer, options, question)
     if one_label:
         return (one_label,)
-    # nothing but letters: "A, C", "AC", "acd"
+    # if the answer has nothing but letters: "A, C", "AC", "acd"
     plain = plain_answer(answer)
-    letters = letters_listed(plain, joined=True) or _letters_in_order(plain)
+    letters = letters_listed(plain, joined=True) or _letters_of_small_word(plain)
     if letters:
         return _options_of_letters(letters, options)
-    # labels and texts in sentences: "Both A (a kettle) and B."
+    # if the answer has labels and texts in sentences: "Both A (a kettle) and B."
     claims = _claims_of(plain, options)
     chosen = _labels_chosen(claims, options)
     if claims.doubts or chosen is None:
         return ()
-    # The label of an option that is not chosen adds something, even if the question has this word.
-    silent = _silent_words(question) | _JOINING_WORDS
-    silent.difference_update(label.lower() for label in options)
+    # The answer may have only ignored words beside the labels and texts of the chosen options. The
+    # label of another option is never ignored, even if the question has the same word: "a" is the
+    # label A and an article.
+    ignored = _ignored_words(question) | _JOINING_WORDS
+    ignored.difference_update(label.lower() for label in options)
+    allowed = set(ignored)
     for label in chosen:
-        silent.add(label.lower())
-        silent.update(_lemmas_of_words(tokens_of(options[label])))
-    if not silent.issuperset(_lemmas_of_words(claims.words)):
+        allowed.add(label.lower())
+        allowed.update(_lemmas_of_words(tokens_of(options[label])))
+    other_words = set(_lemmas_of_words(claims.words)) - allowed
+    if other_words:
         return ()
     return tuple(label for label in options if label in chosen)
 
@@ -262,14 +272,17 @@ def lists_several(text: str) -> bool:
     return bool(letters_listed(text)) or _SEVERAL_LETTERS.search(text) is not None
 
 
-def _letters_in_order(answer: str) -> tuple[str, ...]:
-    """Returns the capitals of a word of small letters in alphabetical order: ("A", "C", "D") for
-    "acd". Returns () for any other answer.
+def _letters_of_small_word(answer: str) -> tuple[str, ...]:
+    """Returns the letters of an answer such as "acd", as capitals: ("A", "C", "D").
+
+    Such an answer is one word of small letters that already stand in the order of the alphabet,
+    each once. Returns () for any other answer: "dca" and "abba" are no choice of options.
     """
     letters = list(answer.strip().upper())
     if len(letters) < 2 or not answer.islower():
         return ()
-    if letters != sorted(set(letters)):  # "dca" and "abba" are no choice of options
+    in_alphabetical_order = sorted(set(letters))
+    if letters != in_alphabetical_order:
         return ()
     return tuple(letters)
 
@@ -329,15 +342,10 @@ def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bo
 def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
     """Returns the option labels in a text that match the surest pattern: only {"B"} for "(B), and A
     is wrong", because a letter in brackets is surer. Patterns that are less sure are tried only if
-    no label matches.
+    no label matches. Labels that are numbers have other patterns (`_numbers_in`).
     """
     if _are_numbered(options):
-        # A number may have any meaning. It counts only at the start of the text or after a word
-        # such as "option".
-        begun = re.match(r"\s*[(\[]?(\d{1,2})(?:[)\].:]\s|\W*\Z)", text)
-        named = re.search(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)", text)
-        numbers = {match[1] for match in (begun, named) if match}
-        return {number for number in numbers if number in options}
+        return _numbers_in(text, options)
     for sign in LETTER_PATTERNS:
         letters_written = {match[0] for match in re.finditer(sign, text)}
         labels: set[str] = set()
@@ -348,6 +356,19 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
         if labels:
             return labels
     return set()
+
+
+def _numbers_in(text: str, options: Mapping[str, str]) -> set[str]:
+    """Returns the option labels in a text, for options with numbers as labels: {"2"} for "2. a
+    lamp" and for "It is option 2".
+
+    A number in a text may have any meaning. So it counts only if the text begins with it, as a
+    label or as the whole text, or if it follows a word such as "option".
+    """
+    at_start = _NUMBER_AT_START.match(text)
+    after_word = _NUMBER_AFTER_WORD.search(text)
+    numbers = {match[1] for match in (at_start, after_word) if match}
+    return {number for number in numbers if number in options}
 
 
 def only_pieces(text: str, pieces: Sequence[Piece]) -> str:
@@ -471,19 +492,21 @@ def _options_in_list(
     labels: Sequence[re.Match[str]],
     style: Sequence[str],
 ) -> dict[str, str]:
-    """Returns the options of the last list in the text whose labels follow each other from the
-    first label on: {"A": "a kettle", "B": "a lamp"} for "Which? A. a kettle or B. a lamp". Returns
-    {} if an option has no text.
+    """Returns the options of the text's list, by label: {"A": "a kettle", "B": "a lamp"} for
+    "Which? A. a kettle or B. a lamp". Returns {} if the text has no list, or if an option has no
+    text.
+
+    The list has the first label of the style, then the second, and so on (`_labels_in_order`).
 
     labels: matches of _OPTION_LABEL in the text.
-    style: all labels that such a list may have, in order.
+    style: all labels that such a list may have, in order: "ABC...".
     """
-    run = _labels_in_order(labels, style)
+    labels_of_list = _labels_in_order(labels, style)
     # an option ends where the next label begins
-    ends = [label.start() for label in run[1:]]
+    ends = [label.start() for label in labels_of_list[1:]]
     ends.append(len(text))
     options = {}
-    for label, end in zip(run, ends, strict=False):
+    for label, end in zip(labels_of_list, ends, strict=False):
         # an option also ends with its sentence or line, because more of the question may follow
         ending = _SENTENCE_END.search(text, label.end(), end)
         if ending and text[label.end() : ending.start()].strip():
@@ -504,7 +527,7 @@ def _labels_in_order(labels: Sequence[re.Match[str]], style: Sequence[str]) -> l
     it healthy? A. yes B. no" has a list of the last two labels.
 
     labels: matches of _OPTION_LABEL in a text.
-    style: all labels that such a list may have, in order.
+    style: all labels that such a list may have, in order: "ABC...".
     """
     run: list[re.Match[str]] = []
     for label in labels:

@@ -135,16 +135,21 @@ class PairwiseReward(RowReward):
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion without spans.
 
-        All completions of a group share the questions, so the cost is the group's cost divided by
-        ASSUMED_GROUP_SIZE.
+        Questions about a group are shared by its completions, so one completion has a fraction of
+        them (`_questions_a_completion`).
 
         words: the number of words of the completion. references: the row's number of references.
         """
         count, how = self._questions_a_completion(references)
-        read = tokens_in(self._prompt_of_length(words))
-        written = RANKING_TOKENS if self.form == "batch" else 1
-        exact = not self.by_batch  # the size of a group is assumed
-        return Cost(count, read * count, written * count, exact, how)
+        read_per_question = tokens_in(self._prompt_of_length(words))
+        written_per_question = RANKING_TOKENS if self.form == "batch" else 1
+        return Cost(
+            questions=count,
+            prompt_tokens=read_per_question * count,
+            written_tokens=written_per_question * count,
+            exact=not self.by_batch,  # the size of a group is assumed
+            how=how,
+        )
 
     def _prompt_of_length(self, words: float) -> str:
         """Returns the prompt of a question about texts of this many words, to count its tokens."""
@@ -269,19 +274,22 @@ class PairwiseReward(RowReward):
             evidence_of_rows: the result of `shown_evidence` for each row, and for each sample with
                 an empty completion.
         """
-        evidence: dict[int, Shown] = {}  # by the number of a contest's sample, like `texts`
+        # The keys of both are the numbers by which the contests name their samples.
+        evidence: dict[int, Shown] = {}
         texts: dict[int, str] = {}
         if self.anchor:
-            # In these contests a sample's number is the row's place in `rows`. With ablation
-            # several rows have the same number in the batch.
-            for place, (number, sample, _) in enumerate(rows):
-                evidence[place] = evidence_of_rows[number]
+            # The number is the row's place in `rows`, because with ablation several rows have the
+            # same number in the batch.
+            for place, (number_in_batch, sample, _) in enumerate(rows):
+                evidence[place] = evidence_of_rows[number_in_batch]
                 texts[place] = judged_beginning(sample)
             groups = self._anchor_contests(rows, self.anchor)
         else:
-            evidence = evidence_of_rows  # also of samples with an empty text
-            for number, sample, _ in rows:
-                texts[number] = judged_beginning(sample)
+            # The number is the row's number in the batch. Samples with an empty completion have a
+            # number and evidence, too, but no text.
+            evidence = evidence_of_rows
+            for number_in_batch, sample, _ in rows:
+                texts[number_in_batch] = judged_beginning(sample)
             groups = [_group_contests(group, texts) for group in self._groups(evidence)]
         contests = self._decided(groups, evidence)
         # against anchors, a text's score is the mean over its own contests

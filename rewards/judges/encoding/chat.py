@@ -138,6 +138,7 @@ class ChatEncoder:
                 ids += self._shared_ids(piece.text)
             else:
                 text_ids = self._plain_ids(piece.text)
+                # without the anchor, a word that is only there while the text is encoded
                 ids += text_ids[piece.anchor_tokens :]
         return ids
 
@@ -153,7 +154,8 @@ class ChatEncoder:
             self._ids_ahead = {}
             distinct: dict[str, None] = {}  # a set that keeps the order
             for question in batch:
-                # a question with pictures has other texts, from a copy of this encoder
+                # A chat with pictures has other texts, because placeholders of its pictures divide
+                # it. A copy of this encoder makes these texts (`PictureChatEncoder`).
                 if question.images or not self._may_fit(question, budget):
                     continue
                 for text in self._new_texts(question):
@@ -170,14 +172,17 @@ class ChatEncoder:
     def _may_fit(self, question: Question, budget: int) -> bool:
         """Returns whether `fit` should try the whole question before it shortens the description.
 
-        A description of more than `budget` characters is probably too long. It is tried only if
-        the chat can be divided behind it, because it is then encoded once for all its questions.
+        A description of more than `budget` characters is probably too long, so the trial is likely
+        in vain. It costs little if the chat can be divided behind the description: the ids of the
+        first part, with the description, are then cached for all questions on the description.
         """
         start, end = question.description
-        if end - start <= budget:
+        is_short = end - start <= budget
+        if is_short:
             return True
         content = question.messages[-1]["content"]
-        return self._cut_offset(content, end) > 0
+        can_be_divided = self._cut_offset(content, end) > 0
+        return can_be_divided
 
     def _new_texts(self, question: Question) -> list[str]:
         """Returns the texts of the question whose ids are not cached."""
@@ -198,26 +203,27 @@ class ChatEncoder:
         tokens as a TextPiece.
 
         The text with the description is divided at the join place, if the tokenizer has a join
-        place. The second part then begins with the anchor of the join place.
+        place. Many chats share the text before the join place. The text behind the join place
+        begins with the anchor, whose tokens `encode` drops (`JoinPlace`).
         """
         pieces: list[TextPiece | int] = []
-        text = ""  # the text since the last control token, or since the join place
-        anchor_tokens = 0  # how many tokens of `text` belong to an anchor
+        text = ""  # the text since the last control token or join place
+        anchor_tokens = 0  # how many tokens of `text` belong to the anchor
         for part in self._filled_layout(messages, description_end):
             if isinstance(part, str):
                 text += part
                 continue
-            # a control token, or the join place, ends the text before it
+            # A control token or the join place ends the text before it, and begins a new text.
+            ends_at_join_place = isinstance(part, JoinPlace)
             if text:
-                is_shared = isinstance(part, JoinPlace)
-                pieces.append(TextPiece(text, anchor_tokens, is_shared))
-            text = ""
-            anchor_tokens = 0
+                pieces.append(TextPiece(text, anchor_tokens, is_shared=ends_at_join_place))
             if isinstance(part, JoinPlace):
                 text = part.anchor
                 anchor_tokens = part.anchor_tokens
             else:
                 pieces.append(part)
+                text = ""
+                anchor_tokens = 0
         if text:
             pieces.append(TextPiece(text, anchor_tokens))
         return pieces

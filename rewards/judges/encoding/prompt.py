@@ -173,16 +173,17 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
 def groups_of_prompts(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Cuts sorted prompts into ranges [start, stop) of prompts with a long common beginning.
 
-    A cut is between two neighbours if one of the two shares more than twice as many first tokens
-    with its other neighbour. Example: A1 and A2 share 800 first tokens, B1 and B2 too, and all four
-    share 30. Then A1, A2, B1, B2 are cut into (0, 2) and (2, 4).
+    Two neighbours are cut apart if the first tokens that they share are less than half of those
+    that one of the two shares with its other neighbour. Example: A1 and A2 share 800 first tokens,
+    B1 and B2 too, and A2 and B1 share 30. Then A1, A2, B1, B2 are cut into (0, 2) and (2, 4).
     """
     # shared[i]: how many first tokens the prompts i - 1 and i share; 0 at both ends
     shared = [0, *map(shared_length, pairwise(prompts)), 0]
     cuts = [0]
     for place in range(1, len(prompts)):
+        with_each_other = shared[place]
         with_other_neighbour = max(shared[place - 1], shared[place + 1])
-        if 2 * shared[place] < with_other_neighbour:
+        if with_each_other < with_other_neighbour / 2:
             cuts.append(place)
     return list(pairwise([*cuts, len(prompts)]))
 

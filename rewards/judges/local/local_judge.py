@@ -196,9 +196,10 @@ class LocalJudge(Judge):
     def _rate_alike(
         self, questions: Sequence[Question], top: int, tokens: Mapping[str, Sequence[int]]
     ) -> list[Rating | Failure]:
-        """Returns a rating or a Failure for each question, in order. All questions have the same
-        `Question.top`.
+        """Returns a rating or a Failure for each question, in order.
 
+        top: the `Question.top` of all these questions. With 0, a rating is read from the tokens of
+        the scale's entries, and with N above 0 from the N likeliest tokens.
         tokens: the token ids of each entry of the scale.
         """
         ids = sorted(set(chain.from_iterable(tokens.values())))
@@ -295,7 +296,8 @@ class LocalJudge(Judge):
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encode_batch, parts[0], reserve)
             for number in range(len(parts)):
-                # Wait for the encoding. Only the encoding of the first part takes long.
+                # Wait for the encoding of this part. The wait is long only for the first part:
+                # later parts are encoded while the model answers.
                 with self.usage.clock("encode_seconds"):
                     batch = encoding.result()
                 # Start the next encoding before the model answers, so that both run at once.

@@ -134,7 +134,8 @@ class VllmJudge(LocalJudge):
         self._processes: list[Any] = []  # the engine's processes, as objects of multiprocessing
         self._guard: Guard | None = None
         self._asleep = False
-        # log-probabilities of the new engine after the check prompt, by token id
+        # The new engine's answer to CHECK_PROMPT, as log-probabilities by token id. After each
+        # sleep the engine must give the same answer (`_check_woken_engine`).
         self._at_start: dict[int, float] = {}
         self._failures: list[str] = []  # reasons, since the outermost `with` began
         # the latest time for answers within this `with`, by the monotonic clock
@@ -301,11 +302,13 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": device}
 
     def _wake(self) -> None:
-        """Wakes the engine, or starts it. If a woken engine does not work as before, the engine is
-        closed, and the next question starts a new engine.
+        """Starts the engine if it does not run, or wakes it if it sleeps.
+
+        If a woken engine does not work as before its sleep, `_record_failure` closes the engine,
+        and the next question starts a new engine.
         """
         self._deadline_end = time.monotonic() + self.deadline
-        self._start_engine()
+        self._start_engine()  # does nothing if the engine sleeps
         if not self._asleep:
             return
         torch.cuda.empty_cache()  # frees memory that the policy reserves and does not use
@@ -317,7 +320,7 @@ class VllmJudge(LocalJudge):
                 f"it did not wake up ({type(error).__name__}: {error}; where the device's memory "
                 "is short, give the judge less of it with memory=, or place it behind a server)"
             )
-        self._asleep = False
+        self._asleep = False  # the engine is awake, or closed
 
     def _check_woken_engine(self) -> None:
         """Raises RuntimeError unless the woken engine gives the same answer to the check prompt as
