@@ -53,7 +53,8 @@ def in_order(texts: Any, names: Sequence[str]) -> dict[str, Any]:
     """Returns the texts of a file as a dict in the order of `names`.
 
     texts: the file's mapping of names to texts. YAML reads a name such as `1` as a number, so all
-    names become strings. Raises ValueError unless the file has exactly these names.
+    names become strings: {2: "b", 1: "a"} gives {"1": "a", "2": "b"} for the names "1" and "2".
+    Raises ValueError unless the file has exactly these names.
     """
     entries = {}
     if isinstance(texts, dict):
@@ -69,7 +70,7 @@ def name_entries(criteria: Any) -> Any:
     """Returns a file's criteria with the key `name` added to each.
 
     `{"clarity": {"question": ...}}` gives `{"clarity": {"name": "clarity", "question": ...}}`.
-    Raises ValueError for a criterion with a key `name` of its own: the two names could differ.
+    Raises ValueError for a criterion that already has a key `name`: the two names could differ.
     """
     # data of another type are returned unchanged: pydantic will explain the fault
     if not isinstance(criteria, dict) or not criteria:
@@ -86,9 +87,11 @@ def name_entries(criteria: Any) -> Any:
 
 
 def check_order(order: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:
-    """Returns the order unchanged.
+    """Returns a layout's order of the prompt's parts unchanged: ("instructions", "text",
+    "criterion").
 
-    Raises ValueError for an order with a repeated part, without "text" or without "criterion".
+    Raises ValueError for an order with a repeated part, without "text" or without "criterion". The
+    error is shown behind the name of the faulty key: "layout.order: it lists ..."
     """
     distinct = set(order)
     repeats_a_part = len(distinct) < len(order)
@@ -226,22 +229,29 @@ def chosen_criteria(
         entries = chosen
     criteria: list[Criterion] = []
     for entry in entries:
-        # A file is known by its ending alone. So a file that is called `fluency`, without an
-        # ending, does not replace the criterion "fluency".
-        if Path(entry).suffix in (".yaml", ".yml"):
-            data = read_yaml_file(Path(entry))
-            of_file: dict[str, Criterion] = read_as(Criteria, data, entry)
-            criteria.extend(of_file.values())
-        elif entry in prompts.criteria:
-            criteria.append(prompts.criteria[str(entry)])
-        else:
-            message = unknown_name_message("criterion", str(entry), prompts.criteria)
-            raise ValueError(f"{message} A file of your own ends in .yaml.")
+        criteria += _criteria_of_entry(prompts, entry)
     names = [criterion.name for criterion in criteria]
     # names must differ, because the parts of a verdict have these names as keys
     if not names or len(set(names)) < len(names):
         raise ValueError(f"criteria must be at least one, and of different names, got {names}.")
     return tuple(criteria)
+
+
+def _criteria_of_entry(prompts: HarmonicPrompts, entry: str | Path) -> list[Criterion]:
+    """Returns the criterion with this name, or all criteria of the YAML file at this path.
+
+    A file is known by its ending alone. So a file that is called `fluency`, without an ending, does
+    not replace the criterion "fluency". Raises OSError, and ValueError for an unknown name and for
+    an invalid file.
+    """
+    if Path(entry).suffix in (".yaml", ".yml"):
+        data = read_yaml_file(Path(entry))
+        of_file: dict[str, Criterion] = read_as(Criteria, data, entry)
+        return list(of_file.values())
+    if entry not in prompts.criteria:
+        message = unknown_name_message("criterion", str(entry), prompts.criteria)
+        raise ValueError(f"{message} A file of your own ends in .yaml.")
+    return [prompts.criteria[str(entry)]]
 
 
 def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
@@ -263,15 +273,18 @@ def scale_of(criterion: Criterion, layout: Layout, task: Task) -> str:
 
 
 def check_row(sample: Sample, name: str, evidence: Evidence) -> None:
-    """Raises NotApplicable for a row without the question, picture or box that its task needs.
+    """Raises NotApplicable for a row without the question, picture or box that its task needs, and
+    for a row with a question that its task does not have.
+
+    The completion of a row with a question is likely an answer. The tasks "ic" and "reg" would rate
+    it as a caption by mistake. They accept such a row only if the row names its task itself, in a
+    column `task`.
 
     name: the name of the task, such as "vqa".
     """
     question = (sample.question or "").strip()
     if name in ("vqa", "vdu") and not question:
         raise NotApplicable(f"the task {name} needs a question, and this row has none")
-    # The completion of a row with a question is likely an answer, and would be rated as a caption
-    # by mistake. A column `task` in the row confirms that the completion is a caption.
     if name in ("ic", "reg") and question and sample.task is None:
         raise NotApplicable(
             f"this row has a question, and the task {name} has none: its own column task may say "
@@ -311,27 +324,22 @@ def ask_rating(
     criterion gets the words of the task. If the prompt is too long for the judge, the judge may
     cut the end of the text.
     """
-    marks = layout.marks
     words = evidence.task
-    # ask about the whole text, or about one sentence, which the prompt repeats in one line
     sentence_text = ""
-    asking = fill_template(layout.whole, **words)
     if sentence:
         start, end = sentence
         sentence_text = text[start:end]
-        line = " ".join(mask_marks(sentence_text, marks).split())
-        asking = fill_template(layout.sentence, sentence=line, **words)
     parts = {
         "instructions": fill_template(layout.instructions, **words),
         "evidence": _evidence_part(layout, criterion, evidence),
         "criterion": scale_of(criterion, layout, words),
-        "ask": asking,
+        "ask": _asking_part(layout, words, sentence_text),
     }
     # put the text between the other parts
     before, after = _around_the_text(layout, parts)
     images = evidence.images if criterion.sees else ()
     context = evidence.context if criterion.sees else ""
-    content = before + mask_marks(text, marks) + after
+    content = before + mask_marks(text, layout.marks) + after
     # stars do not change the length of the text
     text_end = len(before) + len(text)
     return Question(
@@ -342,39 +350,54 @@ def ask_rating(
     )
 
 
-def _around_the_text(layout: Layout, parts: dict[str, str]) -> tuple[str, str]:
-    """Returns the prompt before the text and the prompt after the text.
+def _asking_part(layout: Layout, words: Task, sentence: str) -> str:
+    """Returns the part of the prompt that asks for the rating of the whole text, or of one
+    sentence.
 
-    Both include the lines that begin and end the text. parts: the filled parts of the prompt by
-    name, without "text". An empty part is skipped.
+    words: the words of the task. sentence: the sentence, which the prompt repeats on one line. ""
+    for the whole text.
+    """
+    if not sentence:
+        return fill_template(layout.whole, **words)
+    line = " ".join(mask_marks(sentence, layout.marks).split())
+    return fill_template(layout.sentence, sentence=line, **words)
+
+
+def _around_the_text(layout: Layout, parts: dict[str, str]) -> tuple[str, str]:
+    """Returns the prompt before the text and the prompt after the text: for example "Rate the
+    text.\\n\\nTEXT:\\n" and "\\nEND OF TEXT\\n\\nHow fluent is it?"
+
+    "TEXT:" and "END OF TEXT" are the layout's lines around the text. If the layout has no such
+    line, an empty line separates the text from the other parts.
+
+    parts: the filled parts of the prompt by name, without "text". An empty part is skipped.
     """
     place = layout.order.index("text")
     names_above = layout.order[:place]
     names_below = layout.order[place + 1 :]
     above = [parts[name] for name in names_above if parts[name]]
     below = [parts[name] for name in names_below if parts[name]]
-    # without a line that begins or ends the text, a blank line still separates the text
-    begin = ""
-    if layout.begin:
-        begin = f"{layout.begin}\n"
-    end = ""
-    if layout.end:
-        end = f"\n{layout.end}"
-    before = "\n\n".join([*above, begin])
-    after = "\n\n".join([end, *below])
+    line_before_text = f"{layout.begin}\n" if layout.begin else ""
+    line_after_text = f"\n{layout.end}" if layout.end else ""
+    # the empty lines stay if `line_before_text` or `line_after_text` is ""
+    before = "\n\n".join([*above, line_before_text])
+    after = "\n\n".join([line_after_text, *below])
     return before, after
 
 
 def _evidence_part(layout: Layout, criterion: Criterion, evidence: Shown) -> str:
-    """Returns the part of the prompt about the picture or the context, and the row's question.
+    """Returns the part of the prompt about the picture or the context, and the row's question. For
+    a criterion without `sees`, returns the sentence that the text stands for itself
+    (`layout.alone`).
 
     The part is "" if the prompts file of a user has an empty text for `picture`.
     """
     words = evidence.task
-    marks = layout.marks
     if not criterion.sees:
         return fill_template(layout.alone, **words)
-    # the context and the question come from the row, so stars replace the layout's lines in both
+    # The context and the question come from the row. They may have a line of the layout, such as
+    # "END OF TEXT". `fill_masked` puts stars in its place, so that it does not pass for our line.
+    marks = layout.marks
     if evidence.context:
         part = fill_masked(layout.context, marks, context=evidence.context, **words)
     else:

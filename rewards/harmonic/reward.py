@@ -116,13 +116,7 @@ class HarmonicReward(JudgedReward):
         check_weighting(gamma)
         self.criteria = chosen_criteria(self.prompts, criteria)
         self.text_judge = as_judge(text_judge or self.judge)
-        # List each judge once, in the order of the criteria. The dict has identities as keys,
-        # because a judge need not be hashable.
-        judges_by_id: dict[int, Judge] = {}
-        for criterion in self.criteria:
-            judge_needed = self._judge_of(criterion)
-            judges_by_id[id(judge_needed)] = judge_needed
-        self.judges = tuple(judges_by_id.values())
+        self.judges = self._judges_of_criteria()
         self.task = task
         self.gamma = gamma
         self.likeliest = likeliest
@@ -135,26 +129,46 @@ class HarmonicReward(JudgedReward):
         # hash the criteria, too: criteria of a user's file are not part of the prompts
         texts = repr((self.prompts, self.criteria))
         self.wording = sha256(texts.encode()).hexdigest()[:16]
+        # the names of criteria in which the sentences of a text add up (`Criterion.adds`)
         self.adds = frozenset(criterion.name for criterion in self.criteria if criterion.adds)
+        # whether the judge sees the picture for a criterion (`Criterion.sees`)
         self.sees = any(criterion.sees for criterion in self.criteria)
-        self._set_columns(task)
+        self._set_needs_of_task(task)
 
-    def _set_columns(self, task: str) -> None:
-        """Sets the dataset columns that the reward needs for its task, such as "question"."""
+    def _judges_of_criteria(self) -> tuple[Judge, ...]:
+        """Returns the judges that the criteria need, each once, in the order of the criteria."""
+        judges_by_id: dict[int, Judge] = {}  # a judge need not be hashable, so it is no key
+        for criterion in self.criteria:
+            judge = self._judge_of(criterion)
+            judges_by_id[id(judge)] = judge
+        return tuple(judges_by_id.values())
+
+    def _set_needs_of_task(self, task: str) -> None:
+        """Sets what the reward needs for its task, in these attributes of `Reward`:
+
+        columns: the dataset columns that every row needs, such as "question".
+        one_of: dataset columns of which one is enough, such as "image" or "context".
+        in_words: for error messages, the option that shows the judge words in place of pictures.
+        viewers: the judges that are shown pictures.
+        """
         needed_columns = {"reg": ("bbox",), "vqa": ("question",), "vdu": ("question",)}
         self.columns = needed_columns.get(task, ())
-        if task == "reg":  # a context cannot show the object in the box, so only pictures will do
+        # only a picture can show the object in the box, so a context will not do
+        if task == "reg":
             self.one_of = ("image", "images")
             self.in_words = ""
-        if not self.sees:  # every criterion gets the text alone
+        # if every criterion gets the text alone, nothing else is needed
+        if not self.sees:
             self.columns = ()
             self.one_of = ()
             self.viewers = ()
 
     def cost_of_text(self, words: float, references: int) -> Cost:
-        """Returns the cost of one completion: a question and one written token per criterion.
+        """Returns the cost of one completion without spans: a question and one written token per
+        criterion.
 
-        words: the number of words of the completion.
+        words: the number of words of the completion. references: has no effect, because no prompt
+        has a reference.
         """
         layout = self.prompts.layout
         # build the prompts for a completion of so many words, and count their tokens
@@ -165,6 +179,7 @@ class HarmonicReward(JudgedReward):
             question = ask_rating(layout, criterion, evidence, text)
             read += tokens_in(question.messages[0]["content"])
         count = len(self.criteria)
+        # with spans, `cost` adds to this note: "5 criteria x (1 + 4 sentences, assumed)"
         how = "the criteria" if self.spans == "none" else f"{count} criteria"
         computed = COMPUTED_SHARES[self.spans] * read
         return Cost(count, read, count, exact=True, how=how, computed_tokens=computed)

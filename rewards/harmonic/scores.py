@@ -110,19 +110,7 @@ def rating_distribution(probabilities: Distribution, criterion: str) -> tuple[fl
     to 5, and for a list of more or fewer than five numbers. Raises ValueError for a probability
     below 0, and for a sum that differs from 1 by 0.001 or more. Errors have the criterion's name.
     """
-    strange: set[str] = set()  # keys that are no level from 1 to 5, or a wrong number of values
-    if isinstance(probabilities, Mapping):
-        levels = [str(level) for level in RATING_LEVELS]
-        table = {str(level): float(p) for level, p in probabilities.items()}
-        strange.update(table.keys() - set(levels))
-        values = tuple(table.get(level, 0.0) for level in levels)
-    else:
-        values = tuple(map(float, probabilities))
-        if len(values) != len(RATING_LEVELS):
-            strange.add(f"{len(values)} numbers")
-    if strange:
-        listed = ", ".join(sorted(strange))
-        raise ValueError(f"{criterion}: a rating has the levels 1 to 5, got {listed}")
+    values = _values_of_levels(probabilities, criterion)
     total = math.fsum(values)
     # every comparison with NaN is false, so that NaN is no distribution either
     is_distribution = min(values) >= 0 and abs(total - 1) < SUM_TOLERANCE
@@ -130,6 +118,28 @@ def rating_distribution(probabilities: Distribution, criterion: str) -> tuple[fl
         raise ValueError(f"{criterion}: probabilities are at least 0 and sum to 1, got {values}")
     # a judge's log probabilities are rounded, but the formulas need a sum of exactly 1
     return tuple(p / total for p in values)
+
+
+def _values_of_levels(probabilities: Distribution, criterion: str) -> tuple[float, ...]:
+    """Returns the five numbers for the levels 1 to 5, in this order, whatever their sum.
+
+    `{"4": 0.25, "5": 0.75}` gives `(0, 0, 0, 0.25, 0.75)`. Raises ValueError, with the criterion's
+    name, for another level, and for a list of more or fewer than five numbers.
+    """
+    unexpected: list[str] = []
+    if isinstance(probabilities, Mapping):
+        levels = [str(level) for level in RATING_LEVELS]
+        table = {str(level): float(p) for level, p in probabilities.items()}
+        unexpected = sorted(table.keys() - set(levels))
+        values = tuple(table.get(level, 0.0) for level in levels)
+    else:
+        values = tuple(map(float, probabilities))
+        if len(values) != len(RATING_LEVELS):
+            unexpected = [f"{len(values)} numbers"]
+    if unexpected:
+        listed = ", ".join(unexpected)
+        raise ValueError(f"{criterion}: a rating has the levels 1 to 5, got {listed}")
+    return values
 
 
 def mean_rating(p: Sequence[float]) -> float:

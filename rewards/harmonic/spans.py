@@ -45,17 +45,11 @@ def sentence_spans(
     spans = []
     sentences = zip(places, ratings, credits, strict=True)
     for number, (place, means, credit) in enumerate(sentences):
-        # the span's score: the weighted mean of the sentence's ratings, mapped to 0 to 1
-        rating = 1.0
-        if weights:
-            scoring = {criterion: means[criterion] for criterion in weights}
-            rating = overall_rating(scoring, weights)
-        score = min(max(score_of_rating(rating), 0.0), 1.0)
         start, end = place
         span = Span(
             start,
             end,
-            score=score,
+            score=_score_of_sentence(means, weights),
             credit=sum(credit.values()),
             kind=_largest_change(credit),
             note=_ratings_in_words(means),
@@ -65,24 +59,40 @@ def sentence_spans(
     return tuple(spans)
 
 
+def _score_of_sentence(means: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Returns the score of a sentence, 0 to 1: its weighted mean rating, mapped from 1 to 5. The
+    score is 0 without weights.
+
+    means: the sentence's mean rating by each criterion, 1 to 5. weights: the weights of the
+    criteria that count (`_weights_in_score`).
+    """
+    if not weights:
+        return 0.0
+    counted = {criterion: means[criterion] for criterion in weights}
+    score = score_of_rating(overall_rating(counted, weights))
+    return min(max(score, 0.0), 1.0)
+
+
 def _weights_in_score(weights: Mapping[str, float], adds: Set[str]) -> dict[str, float]:
     """Returns the weight of each criterion in a sentence's score. The sum of the weights is 1.
 
-    weights: the weight of each criterion in the text's score. adds: the criteria in which sentences
-    add up. The result is {} if all weights are 0.
+    The criteria in `adds` do not count if the text has other criteria: a single sentence of a good
+    text is far from complete, but is not a bad sentence.
+
+    weights: the weight of each criterion in the text's score. adds: the criteria for which the
+    sentences of a text together earn the text's rating, such as "completeness". The result is {} if
+    all weights are 0.
     """
-    # One sentence of a good list is far from complete, but is not a bad sentence. So completeness
-    # counts only if no other criterion is left.
-    scoring: Mapping[str, float] = {
+    counted: Mapping[str, float] = {
         name: weight for name, weight in weights.items() if name not in adds
     }
-    if not scoring:
-        scoring = weights
-    total = sum(scoring.values())
+    if not counted:
+        counted = weights
+    total = sum(counted.values())
     # the weight of a criterion can round to 0 if the judge is far surer of another criterion
     if not total:
         return {}
-    return {name: weight / total for name, weight in scoring.items()}
+    return {name: weight / total for name, weight in counted.items()}
 
 
 def sentence_credit(

@@ -51,10 +51,12 @@ _ANNOUNCED_VALUE = re.compile(
 
 
 def announced_answer(text: str) -> tuple[int, int] | None:
-    """Returns the characters [start, end) of the last answer that the text announces, None without
-    an announced answer.
+    """Returns the characters [start, end) of the last answer that the text announces: those of
+    " dog" in "Answer: cat. Answer: dog". Returns None without an announced answer.
+
+    The surest signs are tried first. Less sure signs count only if no surer sign is in the text.
     """
-    for pattern in _ANNOUNCEMENTS:  # the surest signs first
+    for pattern in _ANNOUNCEMENTS:
         last = None
         for sign in pattern.finditer(text):
             # "The wrong answer: a dog" announces nothing
@@ -67,7 +69,8 @@ def announced_answer(text: str) -> tuple[int, int] | None:
 
 
 def _end_of_announced(text: str, sign: str, start: int) -> int:
-    """Returns the end of the announced answer that begins at `start`.
+    """Returns the end of the announced answer that begins at `start`: the end of "dog" in "Answer:
+    dog\\nIt barks." and in "<answer>dog</answer>".
 
     sign: the name of the group that announced the answer. A "tag" answer ends before the closing
     tag, and a "brace" answer before the closing brace. A "value" answer ends with the value, and a

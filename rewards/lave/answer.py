@@ -42,7 +42,7 @@ from spanreward.rewards.lave.trimming import trimmed_range
 from spanreward.rewards.text.pieces import LABELS, QUOTES
 from spanreward.rewards.text.plain_text import plain_text
 from spanreward.rewards.text.shown import blank_unshown
-from spanreward.rewards.text.written import read_text
+from spanreward.rewards.text.written import Reading, read_text
 
 # the longest text that may be an answer as a whole
 SHORT_CHARACTERS = 160  # characters
@@ -112,54 +112,55 @@ class AnswerRules:
 
     Args:
         edges: the marks that are cut off around an answer.
-        kinds: the kinds of people's answers, as patterns. Each kind has the patterns for such an
-            answer in a text, the surest first.
-        weighs: whether a sentence with a claim stays whole if people answer yes or no, and whether
-            a denied letter is ignored ("D. A is wrong." answers D).
+        kinds: the kinds of people's answers. A kind is a regular expression that matches such an
+            answer, such as LETTER. Its value is the patterns for such an answer in a text, the
+            surest first.
+        reads_claims: whether a sentence with a claim stays whole if people answer yes or no, and
+            whether a denied letter is ignored ("D. A is wrong." answers D).
     """
 
     edges: trimming.Edges
     kinds: Mapping[str, Sequence[str]]
-    weighs: bool
+    reads_claims: bool
 
 
-DEFAULT_RULES = AnswerRules(trimming.DEFAULT_EDGES, PATTERNS_OF_KINDS, weighs=True)
+DEFAULT_RULES = AnswerRules(trimming.DEFAULT_EDGES, PATTERNS_OF_KINDS, reads_claims=True)
 # For published mode, whose prompts must not change.
-PUBLISHED_RULES = AnswerRules(trimming.PUBLISHED_EDGES, _PUBLISHED_KINDS, weighs=False)
+PUBLISHED_RULES = AnswerRules(trimming.PUBLISHED_EDGES, _PUBLISHED_KINDS, reads_claims=False)
 
 
 def find_answer(
     text: str, answers: Sequence[str] = (), rules: AnswerRules = DEFAULT_RULES
 ) -> tuple[int, int]:
-    """Returns the characters [start, end) of the answer in the text as written. start == end if the
-    text has no answer.
+    """Returns the characters [start, end) of the answer in the text as written: those of "dog" in
+    "It has four legs. **Answer:** dog." start == end if the text has no answer.
 
     answers: people's answers. Only their kind matters: letters, numbers, or yes and no.
 
     The time is linear in the length of the text.
     """
-    # Spaces replace hidden text, so that positions in `visible` are positions in the text.
-    if not rules.weighs:
+    # Spaces replace hidden text, such as comments, so that offsets in `visible` are offsets in the
+    # text.
+    if rules is PUBLISHED_RULES:
         visible = _HIDDEN_TEXT.sub(_spaces_for_match, blank_unshown(text, calls=False))
         return _answer_in_plain(visible, announced_answer(visible), answers, rules)
     visible = _REMOVED_COMMENT.sub(_spaces_for_match, blank_unshown(text))
-    place = announced_answer(visible)
-    begin, finish = 0, len(text)
-    if place:
-        begin, finish = place
-    # the answer is searched in the text without markup
-    plain, places = without_marks(visible[begin:finish])
-    whole = (0, len(plain)) if place else None
-    start, end = _answer_in_plain(plain, whole, answers, rules)
+    # The answer is in the announced part, "a **dog**", or else in the whole text.
+    announced = announced_answer(visible)
+    part_start, part_end = announced or (0, len(text))
+    # The answer is searched in this part without markup, "a dog", which is announced as a whole.
+    plain, places = without_marks(visible[part_start:part_end])
+    announced_in_plain = (0, len(plain)) if announced else None
+    start, end = _answer_in_plain(plain, announced_in_plain, answers, rules)
     people_write_equations = any("=" in answer for answer in answers)
     if not people_write_equations:
         start = _value_of_equation(plain, start, end)
     if start == end:
-        return begin, begin
-    # from the text without markup back to the text as written
-    first, _ = places[start]
-    _, last = places[end - 1]
-    return _with_braces(text, begin + first, begin + last)
+        return part_start, part_start
+    # `start` and `end` are offsets in `plain`. `places` gives their offsets in the part.
+    start_in_part, _ = places[start]
+    _, end_in_part = places[end - 1]
+    return _with_braces(text, part_start + start_in_part, part_start + end_in_part)
 
 
 def _value_of_equation(text: str, start: int, end: int) -> int:
@@ -176,20 +177,27 @@ def _value_of_equation(text: str, start: int, end: int) -> int:
 
 
 def _with_braces(text: str, start: int, end: int) -> tuple[int, int]:
-    r"""Returns the range [start, end) of an answer, widened by the command that the answer begins
-    in and by the braces that close it: "\frac{1}{2}" for "1}{2", and "x^{2}" for "x^{2".
+    r"""Returns the range [start, end) of an answer after LaTeX that was cut apart is mended.
+
+    "\frac{1}{2}" for "1}{2": if the answer closes a brace that was opened before the answer, the
+    command with this brace is added. "x^{2}" for "x^{2": if the answer leaves its own brace open,
+    the closing brace is added. "4" for the "4$" of "$x = 4$": a "$" that ends a formula is left out
+    if the formula began before the answer.
     """
+    # "1}{2": add "\frac{"
     if _closes_earlier_brace(text[start:end]):
         command = _COMMAND_END.search(text, max(start - LONGEST_COMMAND, 0), start)
         if command is not None:
             start = command.start()
-    within = text[start:end]
-    unclosed = within.count("{") - within.count("}")
-    braces = _CLOSING_BRACES.match(text, end)
-    if unclosed > 0 and braces:
-        end += min(unclosed, len(braces[0]))
-    # "4$" of "$x = 4$": the sign ends a formula that began before the value
-    if within.count("$") == 1 and within.endswith("$") and within != "$":
+    # "x^{2": add "}"
+    answer = text[start:end]
+    unclosed = answer.count("{") - answer.count("}")
+    braces_behind = _CLOSING_BRACES.match(text, end)
+    if unclosed > 0 and braces_behind:
+        end += min(unclosed, len(braces_behind[0]))
+    # "4$": remove "$"
+    only_ends_formula = answer.count("$") == 1 and answer.endswith("$")
+    if only_ends_formula and answer != "$":
         end -= 1
     return start, end
 
@@ -208,33 +216,47 @@ def _closes_earlier_brace(text: str) -> bool:
 
 
 def without_marks(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Returns the text without markup, and for each of its characters the range [start, end) where
-    the character was written. Labels and quotation marks stay, because an answer may be a label or
-    a quotation.
+    """Returns the text without markup, and for each character of the result the range [start, end)
+    where the character was written: "a dog" and [(2, 3), (5, 6), (6, 7), (7, 8), (8, 9)] for
+    "**a** dog". Labels and quotation marks stay, because an answer may be a label or a quotation.
     """
     reading = read_text(text, answers=True)
-    literal: set[int] = set()  # places of characters that stay as they are written
-    for start, end, kind in reading.unread:
-        if kind in (LABELS, QUOTES) and text[start] != "<":
-            literal.update(range(start, end))
-        elif text[start - 1 : end] in ("\\'", '\\"'):  # a mark within quotation marks
-            literal.update((start - 1, start))
-    # all characters of the result with their positions, in text order
-    characters = [(place, text[place]) for place in literal]
-    for place, character in zip(reading.origin, reading.plain, strict=True):
-        if place not in literal:
-            characters.append((place, character))
+    kept = _offsets_of_kept_marks(text, reading)
+    # all characters of the result, each with its offset in `text`, in text order
+    characters = [(offset, text[offset]) for offset in kept]
+    for offset, character in zip(reading.origin, reading.plain, strict=True):
+        if offset not in kept:
+            characters.append((offset, character))
     characters.sort(key=itemgetter(0))
-    ends = {start: end for start, end, _ in reading.unread}
+    # If "7" was written as "&#x37;", the reading has "7" at the offset of "&", and dropped "#x37;".
+    # So the range of such a character ends where the dropped range behind its offset ends.
+    end_of_dropped = {start: end for start, end, _ in reading.unread}
     places = []
-    for place, character in characters:
-        end = place + 1
-        # one character was written as several, such as "7" as "&#x37;"
-        if character != text[place]:
-            end = ends.get(end, end)
-        places.append((place, end))
+    for offset, character in characters:
+        end = offset + 1
+        was_written_otherwise = character != text[offset]
+        if was_written_otherwise:
+            end = end_of_dropped.get(end, end)
+        places.append((offset, end))
     plain = "".join(character for _, character in characters)
     return plain, places
+
+
+def _offsets_of_kept_marks(text: str, reading: Reading) -> set[int]:
+    r"""Returns the offsets of characters that an answer keeps as written although `read_text`
+    drops or changes them: labels such as "**Color:**", quotation marks, and each \" in a quotation.
+
+    text: the text as written. reading: the result of `read_text`.
+    """
+    kept: set[int] = set()
+    for start, end, kind in reading.unread:
+        is_tag = text[start] == "<"  # a tag may count as a label, too, but is markup
+        if kind in (LABELS, QUOTES) and not is_tag:
+            kept.update(range(start, end))
+        # `read_text` drops the second character of \" and turns the first into a quotation mark
+        elif text[start - 1 : end] in ("\\'", '\\"'):
+            kept.update((start - 1, start))
+    return kept
 
 
 def _spaces_for_match(match: re.Match[str]) -> str:
@@ -253,41 +275,58 @@ def _answer_in_plain(
     place: the range that the text announces as its answer, None without an announced answer.
     """
     edges = rules.edges
-    is_announced = place is not None
-    start, end = 0, len(text)
-    if place is not None:
-        start, end = place
-    start, end = trimmed_range(text, start, end, edges)
-    # a long text that announces nothing answers in its first sentence
-    if not is_announced and end - start > SHORT_CHARACTERS:
-        sentence = _SENTENCE_END.search(text, start, end)
-        if sentence:
-            end = sentence.end()
+    start, end = _announced_or_first(text, place, edges)
     kind = kind_of(answers, rules)
-    predicate_start, predicate_end = _predicate_range(text, start, end, is_announced)
+    predicate_start, predicate_end = _predicate_range(text, start, end, place is not None)
     predicate = trimmed_range(text, predicate_start, predicate_end, edges)
-    # a letter, a number, yes or no: searched in the predicate first, and then in the whole answer
+    # A letter, a number, yes or no is searched in the predicate first, and then in the whole
+    # answer.
     for searched_start, searched_end in (predicate, (start, end)):
-        span = _of_kind(text[searched_start:searched_end], kind, rules)
-        if span:
-            span_start, span_end = span
-            return searched_start + span_start, searched_start + span_end
-    # "There is a dog." means yes without the word, so the sentence stays whole
-    if rules.weighs and kind == BINARY and answers:
+        part = _part_of_kind(text[searched_start:searched_end], kind, rules)
+        if part:
+            part_start, part_end = part
+            return searched_start + part_start, searched_start + part_end
+    # If people answer yes or no, "There is a dog." is the answer yes, although the word is missing.
+    # Only the whole sentence shows this, so it is not shortened to "a dog".
+    people_answer_yes_or_no = bool(answers) and kind == BINARY
+    if rules.reads_claims and people_answer_yes_or_no:
         return trimmed_range(text, start, end, edges)
     return predicate
 
 
+def _announced_or_first(
+    text: str, place: tuple[int, int] | None, edges: trimming.Edges
+) -> tuple[int, int]:
+    """Returns the characters [start, end) of the announced answer, without the marks around it.
+    Without an announced answer, returns those of the whole text, or of its first sentence if the
+    text is longer than SHORT_CHARACTERS.
+
+    place: the range that the text announces as its answer, None without an announced answer.
+    """
+    if place is not None:
+        start, end = place
+        return trimmed_range(text, start, end, edges)
+    start, end = trimmed_range(text, 0, len(text), edges)
+    if end - start > SHORT_CHARACTERS:
+        sentence = _SENTENCE_END.search(text, start, end)
+        if sentence:
+            end = sentence.end()
+    return start, end
+
+
 def kind_of(answers: Sequence[str], rules: AnswerRules = DEFAULT_RULES) -> str:
-    """Returns the kind of most of people's answers: a key of `rules.kinds`. Returns "" if most
-    answers have no kind in common, and BINARY without answers.
+    """Returns the kind of most of people's answers, a key of `rules.kinds`: LETTER, the pattern
+    "[a-z]", for "A", "B" and "red". Returns "" if most answers have no kind in common, and BINARY
+    without answers.
     """
     if not answers:
         return BINARY
     forms = [comparable_answer(answer, rules) for answer in answers]
     for kind in rules.kinds:
+        # a kind is itself the regular expression for its answers
         of_kind = [form for form in forms if re.fullmatch(kind, form)]
-        if 2 * len(of_kind) > len(forms):
+        is_most_frequent = 2 * len(of_kind) > len(forms)
+        if is_most_frequent:
             return kind
     return ""
 
@@ -315,39 +354,51 @@ def _comparable_by_default(answer: str) -> str:
     return comparable_form(plain) or plain.lower()
 
 
-def _of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
+def _part_of_kind(answer: str, kind: str, rules: AnswerRules) -> tuple[int, int] | None:
     """Returns the characters [start, end) of the letter, number, yes or no in an answer: "B" of "It
     is B, I see."
 
-    Returns None if the answer has no such part or several different parts, and if the answer denies
-    or doubts.
+    Returns None if the answer has no such part, as "a dog", or several different parts, as "A or
+    B". Returns None if the answer denies or doubts, as "maybe B".
 
-    kind: a result of `kind_of`.
+    kind: the kind of people's answers, a result of `kind_of`.
     """
     text = answer
-    reversing = DENYING_WORDS  # words that reverse the meaning of the part that is found
-    if rules.weighs and kind in (LETTER, SEVERAL_LETTERS):
+    drops_denied_pieces = rules.reads_claims and kind in (LETTER, SEVERAL_LETTERS)
+    if drops_denied_pieces:
         # "D. A is wrong." answers only D: spaces replace denied pieces
         text = only_pieces(answer, asserted_pieces(pieces_of(answer, ())))
-        reversing = frozenset()
         if kind == LETTER and lists_several(text):
             return None
-    for pattern in rules.kinds.get(kind, ()):
+    matches = _matches_of_surest(rules.kinds.get(kind, ()), text)
+    forms = {comparable_answer(match[0], rules) for match in matches}
+    if len(forms) != 1:
+        return None
+    word = matches[0][0].lower()
+    # the words that would reverse the meaning of the part that was found
+    if word == "no":
+        # "No, it is not." confirms its "no", but "No, or yes." takes it back
+        reversing = YES_WORDS
+    elif drops_denied_pieces:
+        reversing = frozenset()
+    else:
+        reversing = DENYING_WORDS
+    other_words = set(_words_of_text(text)) - {word}
+    if not DOUBTING_WORDS.union(reversing).isdisjoint(other_words):
+        return None
+    return matches[0].span()
+
+
+def _matches_of_surest(patterns: Sequence[str], text: str) -> list[re.Match[str]]:
+    """Returns all matches of the first pattern that matches, [] if no pattern matches.
+
+    patterns: the surest first. Other patterns count only if no surer pattern matches.
+    """
+    for pattern in patterns:
         matches = list(re.finditer(pattern, text))
-        if not matches:
-            continue
-        forms = {comparable_answer(match[0], rules) for match in matches}
-        if len(forms) > 1:
-            return None
-        word = matches[0][0].lower()
-        if word == "no":
-            reversing = YES_WORDS
-        other_words = set(_words_of_text(text)) - {word}
-        spoiling = DOUBTING_WORDS.union(reversing)
-        if not spoiling.isdisjoint(other_words):
-            return None
-        return matches[0].span()
-    return None
+        if matches:
+            return matches
+    return []
 
 
 def _predicate_range(text: str, start: int, end: int, is_announced: bool) -> tuple[int, int]:
@@ -363,22 +414,39 @@ def _predicate_range(text: str, start: int, end: int, is_announced: bool) -> tup
     """
     sentence_end = _SENTENCE_END.search(text, start, end)
     first_end = sentence_end.end() if sentence_end else end
-    predicate = _start_of_predicate(text, start, first_end)
-    answer_start = predicate or start
+    predicate_start = _start_of_predicate(text, start, first_end)
     following = _words_of_text(text[first_end:end])
-    if not following:
-        return answer_start, first_end
-    explains = is_announced or following[0] in _REASON_WORDS
-    if not explains and predicate:
-        # "There is a dog. There is a cat." adds an answer; "It is a dog. The fur is long." explains
-        frame = _words_of_text(text[start:predicate])
-        second_predicate = _start_of_predicate(text, first_end + 1, end)
-        explains = frame[0] != "there" and not second_predicate
-    is_too_short = len(following) < LISTED_WORDS
-    denies = not DOUBTING_WORDS.union(DENYING_WORDS).isdisjoint(following)
-    if is_too_short or not explains or denies:
-        return start, end
-    return answer_start, first_end
+    if following:
+        is_too_short = len(following) < LISTED_WORDS
+        denies_or_doubts = not DOUBTING_WORDS.union(DENYING_WORDS).isdisjoint(following)
+        explains = (
+            is_announced
+            or following[0] in _REASON_WORDS
+            or _describes_the_same(text, start, first_end, end)
+        )
+        if is_too_short or denies_or_doubts or not explains:
+            return start, end
+    if predicate_start is None:
+        return start, first_end
+    return predicate_start, first_end
+
+
+def _describes_the_same(text: str, start: int, first_end: int, end: int) -> bool:
+    """Whether the text after the first sentence only describes the thing that the first sentence
+    names: "The fur is long." after "It is a dog."
+
+    Returns False if the text may name another thing: "It is a cat." after "It is a dog.", and "The
+    cat is black." after "There is a dog." So the first sentence must have a predicate and must not
+    begin with "there", and the second sentence must have no predicate.
+
+    text[start:first_end]: the first sentence. text[first_end:end]: the text after it.
+    """
+    predicate_start = _start_of_predicate(text, start, first_end)
+    if predicate_start is None:
+        return False
+    subject = _words_of_text(text[start:predicate_start])[0]
+    second_start = first_end + 1  # behind the space or line break
+    return subject != "there" and _start_of_predicate(text, second_start, end) is None
 
 
 def _start_of_predicate(text: str, start: int, end: int) -> int | None:

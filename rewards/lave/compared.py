@@ -39,8 +39,11 @@ def answer_in(
     question: str = "",
     columns: Mapping[str, Any] | None = None,
 ) -> str:
-    """Returns the answer in a text, in the form that `comparable_answers` gives people's answers.
-    Returns "" if the text has no answer.
+    """Returns the answer in a text, in a form in which equal answers are equal texts: "11" for
+    "There are eleven boats.", and "(b)" for "a lamp" if B is "a lamp". Returns "" if the text has
+    no answer.
+
+    `comparable_answers` returns people's answers in the same form.
 
     answers: people's answers.
     columns: the row's other columns, which may list options.
@@ -51,11 +54,14 @@ def answer_in(
     labels = _labels_named(answer, options, question)
     if labels:
         return _form_of_labels(labels)
-    # "AC" is a list of letters only if people answer with lists
-    people_list_letters = any(map(letters_listed, answers))
-    letters = letters_listed(answer, joined=people_list_letters)
-    if letters and kind_of(answers) == SEVERAL_LETTERS and not people_order_letters(answers):
-        return " ".join(letters).lower()
+    # if people choose several letters, "C and A" is "a c"
+    people_list_letters = kind_of(answers) == SEVERAL_LETTERS
+    if people_list_letters and not people_order_letters(answers):
+        # "AC" is a list of letters only if a person has written a list such as "A, C"
+        letters = letters_listed(answer, joined=any(map(letters_listed, answers)))
+        if letters:
+            return " ".join(letters).lower()
+    # if people answer yes or no, or with numbers, a sentence may be "yes", "no" or "0"
     return _claim_as_word(answer, answers, question) or comparable_answer(answer)
 
 
@@ -67,22 +73,23 @@ def _labels_named(answer: str, options: Mapping[str, str], question: str = "") -
 
 
 def found_answer(text: str, answers: Sequence[str], options: Mapping[str, str]) -> tuple[int, int]:
-    """Returns the characters [start, end) that `find_answer` finds, widened in two cases. The next
-    lines are added if the lines list more letters. The rest of the line is added if the text behind
-    a letter is the text of another option.
+    """Returns the characters [start, end) of the answer in a text. These are the characters that
+    `find_answer` finds, except in two cases.
+
+    If the text from the answer to its end is a list of letters, such as "A,\\nC", the answer is
+    this list. If the text behind a letter is the text of another option, as in "B. a kettle" if "a
+    kettle" is A, the answer has the rest of the line, too. The letter alone would count as B.
 
     answers: people's answers.
     options: the texts of the options, by label.
     """
     start, end = find_answer(text, answers)
-    if start < end and letters_listed(blank_unshown(text)[start:]):
+    rest = blank_unshown(text)[start:]
+    if start < end and letters_listed(rest):
         start, end = trimmed_range(text, start, len(text))
-    # "B. a kettle", if "a kettle" is A: the letter alone would count as B
     if options and is_mislabelled(text[end:], text[start:end], options):
         line_end = text.find("\n", end)
-        if line_end < 0:
-            line_end = len(text)
-        end = line_end
+        end = line_end if line_end >= 0 else len(text)
     return start, end
 
 
@@ -107,17 +114,19 @@ def options_for(
     answers: Sequence[str], question: str, columns: Mapping[str, Any]
 ) -> dict[str, str]:
     """Returns the texts of the question's options, by label. Returns {} unless more than half of
-    people's answers name options, and {} if people put letters in order.
+    people's answers name options.
+
+    Returns {} also if people put letters in order, as in "C, A, B" to a question how things follow
+    each other: such an answer chooses no option.
     """
     if people_order_letters(answers):
         return {}
     options = options_of(question, columns)
     if not options:
         return {}
-    naming = [answer for answer in answers if named_options(answer, options)]
-    if 2 * len(naming) <= len(answers):
-        return {}
-    return options
+    naming_answers = [answer for answer in answers if named_options(answer, options)]
+    is_most_of_them = 2 * len(naming_answers) > len(answers)
+    return options if is_most_of_them else {}
 
 
 def with_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
@@ -134,37 +143,42 @@ def label_of(answer: str, options: Mapping[str, str], question: str = "") -> str
     """Returns the labels of the options that an answer names, such as "A, B". Returns any other
     answer unchanged.
 
-    Numbers as labels become letters, because the judge `match` compares the result. `match` rates
-    "1" as partly right if the references are "1, 2". `match` rates "A" as wrong if the references
-    are "A, B".
+    Labels that are numbers become letters: also "A, B" for the options 1 and 2. The reason is the
+    judge `match`, which compares the result with the labels of people's answers. To `match`, "1, 2"
+    are two words, so that the answer "1" would be partly right. "A, B" is a choice of letters, so
+    that the answer "A" is wrong.
     """
     labels = _labels_named(answer, options, question)
     if not labels:
         return answer
-    if labels[0].isdigit():
+    are_numbers = labels[0].isdigit()
+    if are_numbers:
         letters = dict(zip(options, ascii_uppercase, strict=False))
         labels = tuple(letters[label] for label in labels)
     return ", ".join(labels)
 
 
 def _claim_as_word(answer: str, answers: Sequence[str], question: str) -> str:
-    """Returns "yes", "no" or "0" if the answer is a sentence with this meaning: "0" for "There are
-    no boats." to a question for a number. Returns "" otherwise.
+    """Returns "yes", "no" or "0" if the answer is a sentence with this meaning, otherwise "". "The
+    door is open." gives "yes" if the question is "Is the door open?". "There are no boats." gives
+    "0" if people answered with numbers.
     """
     kind = kind_of(answers)
     if kind not in (BINARY, COUNTED) or not answers:
         return ""
-    words = tokens_of(answer)
     pieces = pieces_of(plain_answer(answer), tokens_of(question))
+    # if people answer with numbers: "There are no boats." counts zero boats
     if kind == COUNTED:
-        # "There are no boats." counts zero boats
         return "0" if denies_all(pieces, question) else ""
+    # if people answer yes or no: a sentence that doubts, such as "Maybe.", is neither
+    words = tokens_of(answer)
     if not HEDGE_WORDS.isdisjoint(words):
         return ""
-    begins_with_it = any(re.search(sign, answer) for sign in PATTERNS_OF_KINDS[BINARY])
-    has_such_a_word = not YES_WORDS.union(NO_WORDS).isdisjoint(words)
-    # without the question, a "no" within a sentence may deny anything
-    if not begins_with_it and not question and has_such_a_word:
+    begins_with_yes_or_no = any(re.search(sign, answer) for sign in PATTERNS_OF_KINDS[BINARY])
+    has_yes_or_no = not YES_WORDS.union(NO_WORDS).isdisjoint(words)
+    # The "no" of "I see no dog." is within a sentence. It is an answer only to a known question.
+    has_it_within_a_sentence = has_yes_or_no and not begins_with_yes_or_no
+    if has_it_within_a_sentence and not question:
         return ""
     claim, _ = binary_answer(question, pieces)
     return claim

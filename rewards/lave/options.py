@@ -13,6 +13,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from spanreward.rewards.judges.match.answer_pieces import (
@@ -66,6 +67,8 @@ LISTED_LETTERS = (
 _SEVERAL_LETTERS = re.compile(
     rf"(?<![{_LATIN_LETTERS}]){_LETTER_IN_LIST}(?:{_LIST_SIGN}|[^\S\n]*+\n\s*+){_LETTER_IN_LIST}"
 )
+_NUMBER_AT_START = re.compile(r"\s*[(\[]?(\d{1,2})(?:[)\].:]\s|\W*\Z)")  # "(2) a lamp", "2"
+_NUMBER_AFTER_WORD = re.compile(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)")
 # patterns for a letter in a text, the surest first; "A" and "I" may also be words
 LETTER_PATTERNS = (_SURE_LETTER, _UNSURE_LETTER)
 _JOINING_WORDS = word_set("and & plus also well both options choices answers answer")
@@ -94,6 +97,37 @@ def options_written(columns: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(repr(columns.get(name)) for name in OPTION_COLUMNS)
 
 
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The parts of an answer that the answer asserts: only "D" of "D. A is wrong."
+
+    Args:
+        text: the answer, with spaces in place of all other parts.
+        words: the words of the asserted parts.
+        lemmas: the lemmas of the words, in one list per asserted part.
+    """
+
+    text: str
+    words: list[str]
+    lemmas: list[list[str]]
+
+    @property
+    def doubts(self) -> bool:
+        """Whether a word doubts the answer, as "maybe" does."""
+        return not DOUBTING_WORDS.isdisjoint(self.words)
+
+
+def _claims_of(plain: str, options: Mapping[str, str]) -> Claims:
+    """Returns what an answer asserts. plain: the answer in the form of `plain_answer`."""
+    pieces = asserted_pieces(pieces_of(plain, _option_words(options)))
+    words: list[str] = []
+    lemmas = []
+    for piece in pieces:
+        words.extend(piece.words)
+        lemmas.append(_lemmas_of_words(piece.words))
+    return Claims(only_pieces(plain, pieces), words, lemmas)
+
+
 def named_option(answer: str, options: Mapping[str, str], question: str = "") -> str:
     """Returns the label of the one option that an answer names: "A" for "(A)" and for "It is a
     kettle.", if A is "a kettle". Returns "" if the answer names no option or several, doubts, or
@@ -103,36 +137,56 @@ def named_option(answer: str, options: Mapping[str, str], question: str = "") ->
     question: words of the question do not count as other words.
     """
     plain = plain_answer(answer)
-    claims = asserted_pieces(pieces_of(plain, _option_words(options)))
-    words = _words_of_pieces(claims)
-    if not DOUBTING_WORDS.isdisjoint(words):
+    # only what the answer asserts counts: "D" of "D. A is wrong."
+    claims = _claims_of(plain, options)
+    if claims.doubts:
         return ""
-    # the options that are named by label, and the options that are named by text
-    lemmas_of_option = _option_lemmas(options)
-    text = _without_texts(only_pieces(plain, claims), options)
+    text = _without_texts(claims.text, options)
     named_by_label = labels_in(text, options)
-    lemmas_of_claims = [_lemmas_of_words(piece.words) for piece in claims]
-    named_by_text = _labels_by_text(lemmas_of_claims, lemmas_of_option)
-    # the whole answer is the text of an option; the text may be "both A and B"
-    whole = _lemmas_of_words(tokens_of(plain))
-    equal = [label for label, lemmas in lemmas_of_option.items() if lemmas == whole]
-    if len(equal) == 1 and named_by_label.issubset(equal):
-        return equal[0]
+    # The whole answer may be the text of an option. This case comes first, because the text may be
+    # "both A and B", which would count as two labels below.
+    option = _option_with_text(plain, options)
+    has_other_label = bool(named_by_label - {option})
+    if option and not has_other_label:
+        return option
     if lists_several(text):
         return ""
-    # one label, with its own text or without text
-    if len(named_by_label) == 1 and named_by_text <= named_by_label:
-        return next(iter(named_by_label))
-    if named_by_label or len(named_by_text) != 1:
+    named_by_text = _labels_by_text(claims.lemmas, _option_lemmas(options))
+    # If the answer has labels, it must have one label, alone ("B") or with its text ("B. a lamp").
+    if named_by_label:
+        has_other_text = bool(named_by_text - named_by_label)
+        if len(named_by_label) > 1 or has_other_text:
+            return ""
+        (label,) = named_by_label
+        return label
+    # If the answer has no label, it must have one text and no other words: "It is a lamp."
+    if len(named_by_text) != 1:
         return ""
-    # one text without a label, and no words but the option's, the question's and silent words
     (label,) = named_by_text
-    allowed = _WORDS_WITHOUT_CLAIM.union(
-        _lemmas_of_words(tokens_of(question)), lemmas_of_option[label]
-    )
-    if not allowed.issuperset(_lemmas_of_words(words)):
-        return ""
-    return label
+    ignored = _ignored_words(question)
+    ignored.update(_lemmas_of_words(tokens_of(options[label])))
+    other_words = set(_lemmas_of_words(claims.words)) - ignored
+    return "" if other_words else label
+
+
+def _option_with_text(plain: str, options: Mapping[str, str]) -> str:
+    """Returns the label of the option whose text is the whole answer: "B" for "lamps", if B is "a
+    lamp". Returns "" if no option or several options have this text.
+
+    plain: the answer in the form of `plain_answer`.
+    """
+    whole = _lemmas_of_words(tokens_of(plain))
+    equal = [label for label, lemmas in _option_lemmas(options).items() if lemmas == whole]
+    return equal[0] if len(equal) == 1 else ""
+
+
+def _ignored_words(question: str) -> set[str]:
+    """Returns the lemmas of words that do not change which option an answer names: the words of the
+    question, and words such as "the" and "correct".
+    """
+    ignored = set(_WORDS_WITHOUT_CLAIM)
+    ignored.update(_lemmas_of_words(tokens_of(question)))
+    return ignored
 
 
 def named_options(answer: str, options: Mapping[str, str], question: str = "") -> tuple[str, ...]:
@@ -143,49 +197,60 @@ def named_options(answer: str, options: Mapping[str, str], question: str = "") -
     one_label = named_option(answer, options, question)
     if one_label:
         return (one_label,)
-    # nothing but letters: "A, C", "AC", "acd"
+    # if the answer has nothing but letters: "A, C", "AC", "acd"
     plain = plain_answer(answer)
-    letters = letters_listed(plain, joined=True) or _letters_in_order(plain)
+    letters = letters_listed(plain, joined=True) or _letters_of_small_word(plain)
     if letters:
-        named = [label for label in options if label.upper() in letters]
-        if len(named) != len(letters):  # one of the letters is the label of no option
-            return ()
-        return tuple(named)
-    # labels and texts in sentences: "Both A (a kettle) and B."
-    claims = asserted_pieces(pieces_of(plain, _option_words(options)))
-    words = _words_of_pieces(claims)
-    if not DOUBTING_WORDS.isdisjoint(words):
+        return _options_of_letters(letters, options)
+    # if the answer has labels and texts in sentences: "Both A (a kettle) and B."
+    claims = _claims_of(plain, options)
+    chosen = _labels_chosen(claims, options)
+    if claims.doubts or chosen is None:
         return ()
-    named_by_label = _labels_of(only_pieces(plain, claims), options)
-    if named_by_label is None:
-        return ()
-    lemmas_of_option = _option_lemmas(options)
-    lemmas_of_claims = [_lemmas_of_words(piece.words) for piece in claims]
-    chosen = _labels_by_text(lemmas_of_claims, lemmas_of_option)
-    if named_by_label and not chosen <= named_by_label:
-        return ()
-    chosen.update(named_by_label)
-    # words that add nothing to the chosen options; the label of another option adds something
-    allowed = set(_WORDS_WITHOUT_CLAIM | _JOINING_WORDS)
-    allowed.update(_lemmas_of_words(tokens_of(question)))
-    allowed.difference_update(label.lower() for label in options)
+    # The answer may have only ignored words beside the labels and texts of the chosen options. The
+    # label of another option is never ignored, even if the question has the same word: "a" is the
+    # label A and an article.
+    ignored = _ignored_words(question) | _JOINING_WORDS
+    ignored.difference_update(label.lower() for label in options)
+    allowed = set(ignored)
     for label in chosen:
         allowed.add(label.lower())
-        allowed.update(lemmas_of_option[label])
-    if not allowed.issuperset(_lemmas_of_words(words)):
+        allowed.update(_lemmas_of_words(tokens_of(options[label])))
+    other_words = set(_lemmas_of_words(claims.words)) - allowed
+    if other_words:
         return ()
     return tuple(label for label in options if label in chosen)
 
 
-def _words_of_pieces(pieces: Sequence[Piece]) -> list[str]:
-    """Returns the words of all pieces."""
-    words: list[str] = []
-    for piece in pieces:
-        words.extend(piece.words)
-    return words
+def _options_of_letters(letters: Sequence[str], options: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the labels with these letters, in the order of the options. Returns () if a letter is
+    the label of no option.
+
+    letters: capital letters, such as ("A", "C"). The labels may be small letters.
+    """
+    named = [label for label in options if label.upper() in letters]
+    if len(named) != len(letters):
+        return ()
+    return tuple(named)
+
+
+def _labels_chosen(claims: Claims, options: Mapping[str, str]) -> set[str] | None:
+    """Returns the labels of the options that an answer names by label or by text: {"A", "B"} for
+    "Both A (a kettle) and B."
+
+    Returns None if the answer has labels and also the text of an option without its label.
+    """
+    named_by_label = _labels_of(claims.text, options)
+    if named_by_label is None:
+        return None
+    named_by_text = _labels_by_text(claims.lemmas, _option_lemmas(options))
+    if named_by_label and not named_by_text <= named_by_label:
+        return None
+    return named_by_label | named_by_text
 
 
 def _lemmas_of_words(words: Iterable[str]) -> list[str]:
+    """Returns the lemma of each word: ["lamp"] for ["lamps"]."""
     return list(map(lemma_of_word, words))
 
 
@@ -207,20 +272,25 @@ def lists_several(text: str) -> bool:
     return bool(letters_listed(text)) or _SEVERAL_LETTERS.search(text) is not None
 
 
-def _letters_in_order(answer: str) -> tuple[str, ...]:
-    """Returns the letters of a word of small letters in alphabetical order, such as "acd". Returns
-    () for any other answer.
+def _letters_of_small_word(answer: str) -> tuple[str, ...]:
+    """Returns the letters of an answer such as "acd", as capitals: ("A", "C", "D").
+
+    Such an answer is one word of small letters that already stand in the order of the alphabet,
+    each once. Returns () for any other answer: "dca" and "abba" are no choice of options.
     """
     letters = list(answer.strip().upper())
     if len(letters) < 2 or not answer.islower():
         return ()
-    if letters != sorted(set(letters)):  # "dca" and "abba" are no choice of options
+    in_alphabetical_order = sorted(set(letters))
+    if letters != in_alphabetical_order:
         return ()
     return tuple(letters)
 
 
 def _without_texts(answer: str, options: Mapping[str, str]) -> str:
-    """Returns the answer without those options' texts that list letters, such as "both A and B"."""
+    """Returns the answer without those options' texts that list letters: "C: " for "C: both A and
+    B", if C is "both A and B". Otherwise the letters in the text would count as named options.
+    """
     for text in options.values():
         if _SEVERAL_LETTERS.search(text):
             answer = re.sub(re.escape(text), " ", answer, flags=re.IGNORECASE)
@@ -228,8 +298,8 @@ def _without_texts(answer: str, options: Mapping[str, str]) -> str:
 
 
 def _labels_of(text: str, options: Mapping[str, str]) -> set[str] | None:
-    """Returns all option labels in a text. Returns None if a label has the text of another option
-    behind it.
+    """Returns all option labels in a text: {"A", "C"} for "Both A and C". Returns None if a label
+    has the text of another option behind it, as "B. a kettle" has if "a kettle" is A.
     """
     labels: set[str] = set()
     sign = "|".join(LETTER_PATTERNS)
@@ -262,24 +332,20 @@ def is_mislabelled(following: str, label: str, options: Mapping[str, str]) -> bo
     line, _, _ = following[:MOST_OPTION_CHARACTERS].strip().partition("\n")
     words = _lemmas_of_words(tokens_of(line))
     # the labels of the options with whose text the line begins
-    begun: set[str] = set()
-    for name, text in _option_lemmas(options).items():
-        if text and words[: len(text)] == text:
-            begun.add(name.casefold())
-    return bool(begun) and label.casefold() not in begun
+    labels_of_text: set[str] = set()
+    for name, lemmas in _option_lemmas(options).items():
+        if lemmas and words[: len(lemmas)] == lemmas:
+            labels_of_text.add(name.casefold())
+    return bool(labels_of_text) and label.casefold() not in labels_of_text
 
 
 def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
-    """Returns the option labels in a text that match the surest pattern. Patterns that are less
-    sure are tried only if no label matches.
+    """Returns the option labels in a text that match the surest pattern: only {"B"} for "(B), and A
+    is wrong", because a letter in brackets is surer. Patterns that are less sure are tried only if
+    no label matches. Labels that are numbers have other patterns (`_numbers_in`).
     """
     if _are_numbered(options):
-        # A number may have any meaning. It counts only at the start of the text or after a word
-        # such as "option".
-        begun = re.match(r"\s*[(\[]?(\d{1,2})(?:[)\].:]\s|\W*\Z)", text)
-        named = re.search(r"(?i)\b(?:option|choice|answer is)\W{0,3}(\d{1,2})\b(?!\.\d)", text)
-        numbers = {match[1] for match in (begun, named) if match}
-        return {number for number in numbers if number in options}
+        return _numbers_in(text, options)
     for sign in LETTER_PATTERNS:
         letters_written = {match[0] for match in re.finditer(sign, text)}
         labels: set[str] = set()
@@ -290,6 +356,19 @@ def labels_in(text: str, options: Mapping[str, str]) -> set[str]:
         if labels:
             return labels
     return set()
+
+
+def _numbers_in(text: str, options: Mapping[str, str]) -> set[str]:
+    """Returns the option labels in a text, for options with numbers as labels: {"2"} for "2. a
+    lamp" and for "It is option 2".
+
+    A number in a text may have any meaning. So it counts only if the text begins with it, as a
+    label or as the whole text, or if it follows a word such as "option".
+    """
+    at_start = _NUMBER_AT_START.match(text)
+    after_word = _NUMBER_AFTER_WORD.search(text)
+    numbers = {match[1] for match in (at_start, after_word) if match}
+    return {number for number in numbers if number in options}
 
 
 def only_pieces(text: str, pieces: Sequence[Piece]) -> str:
@@ -413,26 +492,21 @@ def _options_in_list(
     labels: Sequence[re.Match[str]],
     style: Sequence[str],
 ) -> dict[str, str]:
-    """Returns the options of the last list in the text whose labels follow each other from the
-    first label on. Returns {} if an option has no text.
+    """Returns the options of the text's list, by label: {"A": "a kettle", "B": "a lamp"} for
+    "Which? A. a kettle or B. a lamp". Returns {} if the text has no list, or if an option has no
+    text.
+
+    The list has the first label of the style, then the second, and so on (`_labels_in_order`).
 
     labels: matches of _OPTION_LABEL in the text.
-    style: all labels that such a list may have, in order.
+    style: all labels that such a list may have, in order: "ABC...".
     """
-    # the labels of the list
-    run: list[re.Match[str]] = []
-    for label in labels:
-        name = _name_of_label(label)
-        if run and len(run) < len(style) and name == style[len(run)]:
-            run.append(label)
-        elif name == style[0] and len(run) < 2:
-            # a single label before was no list: "Vitamin A. Is it ... A. a kettle B. a lamp"
-            run = [label]
+    labels_of_list = _labels_in_order(labels, style)
     # an option ends where the next label begins
-    ends = [label.start() for label in run[1:]]
+    ends = [label.start() for label in labels_of_list[1:]]
     ends.append(len(text))
     options = {}
-    for label, end in zip(run, ends, strict=False):
+    for label, end in zip(labels_of_list, ends, strict=False):
         # an option also ends with its sentence or line, because more of the question may follow
         ending = _SENTENCE_END.search(text, label.end(), end)
         if ending and text[label.end() : ending.start()].strip():
@@ -443,3 +517,24 @@ def _options_in_list(
     if not all(options.values()):
         return {}
     return options
+
+
+def _labels_in_order(labels: Sequence[re.Match[str]], style: Sequence[str]) -> list[re.Match[str]]:
+    """Returns the labels of a list: the first label of the style, then the second, and so on. Other
+    labels are left out.
+
+    A first label that occurs again, before any second label, begins the list anew: "Vitamin A. Is
+    it healthy? A. yes B. no" has a list of the last two labels.
+
+    labels: matches of _OPTION_LABEL in a text.
+    style: all labels that such a list may have, in order: "ABC...".
+    """
+    run: list[re.Match[str]] = []
+    for label in labels:
+        name = _name_of_label(label)
+        continues = 0 < len(run) < len(style) and name == style[len(run)]
+        if continues:
+            run.append(label)
+        elif name == style[0] and len(run) < 2:
+            run = [label]
+    return run

@@ -99,27 +99,32 @@ class LavePrompts:
         rationale: whether the judge writes a reason before the rating.
         """
         shows_context = bool(example.context)
-        # the instructions
-        task = "context_task" if shows_context else "task"
-        head = [self.instructions[task]]
-        if binary and self.instructions["binary"]:
-            head.append(self.instructions["binary"])
-        asked_for = "rationale" if rationale else "rating"
-        head.append(self.instructions[asked_for])
-        parts = ["\n".join(head)]
+        parts = [self._instruction_lines(shows_context, binary, rationale)]
         # the demonstrations, with their answers
         demonstrations = self.binary if binary else self.general
         for demonstration in demonstrations:
             lines = _question_lines(demonstration.example, shows_context)
-            answer = f"Rating: {demonstration.rating}"
-            if rationale:
-                answer = f"Output: {demonstration.rationale} So rating={demonstration.rating}"
+            answer = _answer_line(demonstration, rationale)
             parts.append(f"{lines}\n{answer}")
         # the example, without an answer
         lines = _question_lines(example, shows_context)
         beginning = "Output:" if rationale else "Rating:"
         parts.append(f"{lines}\n{beginning}")
         return "\n\n".join(parts)
+
+    def _instruction_lines(self, shows_context: bool, binary: bool, rationale: bool) -> str:
+        """Returns the instructions at the beginning of the prompt, one per line.
+
+        shows_context: whether the prompt has a description of the picture. binary, rationale: see
+        `text`.
+        """
+        task = "context_task" if shows_context else "task"
+        lines = [self.instructions[task]]
+        if binary and self.instructions["binary"]:
+            lines.append(self.instructions["binary"])
+        asked_for = "rationale" if rationale else "rating"
+        lines.append(self.instructions[asked_for])
+        return "\n".join(lines)
 
 
 def candidate_in(prompt: str) -> tuple[int, int]:
@@ -156,6 +161,15 @@ def _question_lines(example: LaveExample, shows_context: bool) -> str:
     lines.append(f"Reference answers: {references}")
     lines.append(f"Candidate answer: {quoted_line(example.candidate)}")
     return "\n".join(lines)
+
+
+def _answer_line(demonstration: Demonstration, rationale: bool) -> str:
+    """Returns the judge's answer to a demonstration: "Rating: 3", or with a rationale "Output: The
+    people say red. So rating=3".
+    """
+    if not rationale:
+        return f"Rating: {demonstration.rating}"
+    return f"Output: {demonstration.rationale} So rating={demonstration.rating}"
 
 
 def load_lave_prompts(

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from spanreward.rewards.base.checks import MODES, Mode, check_choice
 from spanreward.rewards.base.cost import Cost, tokens_in
@@ -55,7 +55,7 @@ from spanreward.rewards.text.filler import (
 from spanreward.rewards.text.judged_part import check_part
 from spanreward.rewards.text.length import judged_length
 from spanreward.rewards.text.padding import find_padding
-from spanreward.rewards.text.written import read_text
+from spanreward.rewards.text.written import Reading, read_text
 
 RATING_ENTRIES = tuple(map(str, RATINGS))
 RATIONALE_TOKENS = {"default": 128, "published": 100}  # most tokens of a rationale
@@ -70,6 +70,20 @@ _RATING_ALONE = re.compile(rf"(?:\A|\n)[^\w\n]*(([123])){_RATING_END}")
 # A rating with a sign ("rating=3"), which a candidate cannot have after `quoted_line`.
 _BEGINS_SIGNED = re.compile(r"\Arating[\"\s*_]*[=:]", re.IGNORECASE)
 _NEXT_EXAMPLE = re.compile(r"\n[^\S\n]*(?:Question|Image description):")
+
+
+class CandidateRange(NamedTuple):
+    """The characters of a candidate in the completion.
+
+    Attributes:
+        start: where the candidate starts.
+        read: where the part that the judge is shown ends, start <= read <= end.
+        end: where the candidate ends.
+    """
+
+    start: int
+    read: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +182,14 @@ class LaveReward(PlainTextReward):
             raise ValueError(
                 "smooth=True reads the rating token's distribution, so it needs rationale=False"
             )
-        if not isinstance(filter_references, (int, float)) or not 0 <= filter_references <= 1:
-            raise ValueError(f"filter_references is a share from 0 to 1, got {filter_references!r}")
+        _check_share(filter_references)
         check_choice("candidate", candidate, ("answer", "whole"))
         if evidence is not None:
             check_choice("evidence", evidence, ("context", "none"))
         check_choice("mode", mode, MODES)
         self.mode = mode
         self.candidate = candidate
-        if evidence is None:
-            self.evidence = "context" if mode == "default" else "none"
-        else:
-            self.evidence = evidence
+        self.evidence = evidence or ("context" if mode == "default" else "none")
         self.judge = as_judge(judge)
         self.judges = (self.judge,)
         self.rationale = rationale
@@ -260,12 +270,13 @@ class LaveReward(PlainTextReward):
         )
 
     def _question_or_verdict(self, sample: Sample, people: People) -> CandidateQuestion | Verdict:
-        """Returns the question about a sample, or its verdict if there is nothing to ask."""
-        # a row that cannot be judged
+        """Returns the question about a sample, or its verdict if there is nothing to ask.
+
+        people: people's answers to the row's question.
+        """
         question = sample.question or ""
         if not question.strip():
-            note = "this row has no question"
-            return Verdict(None, Status.NOT_APPLICABLE, note=note)
+            return Verdict(None, Status.NOT_APPLICABLE, note="this row has no question")
         if not people.references:
             return Verdict(None, Status.NOT_APPLICABLE, note="this row has no answers")
         # the candidate, in the form that the judge sees
@@ -277,14 +288,8 @@ class LaveReward(PlainTextReward):
         if quoted_line(candidate) == quoted_line(""):
             note = "the completion holds no answer"
             return Verdict(0.0, Status.EMPTY, {"score": 0.0}, note=note)
-        # the prompt
-        context = ""
-        if self.evidence == "context":
-            context = sample.context or ""
         text = with_option(candidate, people.options, question)
-        example = LaveExample(question, people.texts, text, context)
-        binary = is_binary(people.references)
-        prompt = self.prompts.text(example, binary, self.rationale)
+        prompt = self._prompt(sample, people, text)
         # judges that read text use the prompt, and the judge `match` uses the labels
         label = label_of(candidate, people.options, question)
         to_judge = Question(
@@ -294,21 +299,38 @@ class LaveReward(PlainTextReward):
         )
         return CandidateQuestion(to_judge, start, read, end, quoted_line(text))
 
-    def _candidate_range(self, completion: str, people: People) -> tuple[int, int, int]:
-        """Returns where the candidate starts, where the judged part of the candidate ends, and
-        where the candidate ends.
+    def _prompt(self, sample: Sample, people: People, candidate: str) -> str:
+        """Returns the prompt about a candidate, with the description of the picture if the row has
+        one and `evidence` is "context".
+
+        candidate: the answer to rate, with its option: "A (a kettle)".
+        """
+        context = ""
+        if self.evidence == "context":
+            context = sample.context or ""
+        example = LaveExample(sample.question or "", people.texts, candidate, context)
+        return self.prompts.text(example, is_binary(people.references), self.rationale)
+
+    def _candidate_range(self, completion: str, people: People) -> CandidateRange:
+        """Returns the range of the candidate in a completion, and where the part ends that the
+        judge reads. The rest of a candidate that is too long is not read.
+
+        The candidate is the answer in the completion, or with candidate="whole" the completion
+        without the white space around it.
+
+        people: people's answers to the row's question.
         """
         if self.candidate == "whole":
             start = len(completion) - len(completion.lstrip())
             end = len(completion.rstrip())
-            longest = max(start, judged_length(completion))
-            return start, min(end, longest), end
+            longest_read = max(start, judged_length(completion))
+            return CandidateRange(start, read=min(end, longest_read), end=end)
         if self.mode == "published":
             start, end = find_answer(completion, people.answers, PUBLISHED_RULES)
         else:
             start, end = found_answer(completion, people.answers, people.options)
-        longest = start + CANDIDATE_CHARACTERS
-        return start, min(end, longest), end
+        longest_read = start + CANDIDATE_CHARACTERS
+        return CandidateRange(start, read=min(end, longest_read), end=end)
 
     def _ask(self, questions: list[Question]) -> Sequence[Any]:
         """Returns an answer per question: the judge's text with a rationale, otherwise a Rated. The
@@ -337,14 +359,16 @@ class LaveReward(PlainTextReward):
     def _verdict(
         self, sample: Sample, candidate: CandidateQuestion, answer: str | Rated | Failure
     ) -> Verdict:
-        """Returns the verdict on a sample.
+        """Returns the verdict on a sample. In default mode, filler in the completion lowers the
+        score.
 
-        answer: an entry of the result of `_ask`.
+        answer: an entry of the result of `_ask`: a rating, or a rationale that ends in a rating.
         """
         if isinstance(answer, Failure):
             return Verdict(None, answer.status, note=answer.message)
         if isinstance(answer, Rated):
-            # characters that did not fit into the judge's context count as not shown
+            # `read` is where the part that the judge read ends. The last `cut` characters did not
+            # fit into the judge's context, so the judge did not read them.
             shortened = replace(candidate, read=candidate.read - answer.cut)
             note = f"rated {answer.value:.2f} of 3"
             verdict = _verdict_of(answer.value, note, shortened)
@@ -363,6 +387,12 @@ class LaveReward(PlainTextReward):
         return _less_filler(verdict, sample)
 
 
+def _check_share(share: Any) -> None:
+    """Raises ValueError unless `share` is a number from 0 to 1."""
+    if not isinstance(share, (int, float)) or not 0 <= share <= 1:
+        raise ValueError(f"filter_references is a share from 0 to 1, got {share!r}")
+
+
 def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
     """Returns the verdict after penalties for filler in the read text of the completion, and for
     padding.
@@ -372,18 +402,14 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
     reading = read_text(text, answers=True)
     # filler is searched in the text without markup, and spans are on the text as written
     filler = find_filler(reading.plain, text_beside_completion(sample), ends=False)
-    pieces = []
-    characters = 0  # the length of the filler as written
-    for plain_start, plain_end, kind in filler.pieces:
-        start, end = reading.written(plain_start, plain_end)
-        pieces.append((start, end, kind))
-        characters += end - start
-    # `penalise_filler` divides the filler by a length. The pieces are those of the written text,
-    # and the share is that of the plain text, so the length is made to fit both.
-    length = 1.0
-    if pieces:
-        length = characters / filler.share
-    as_written = Filler(filler.share, tuple(pieces))
+    as_written = _filler_as_written(filler, reading)
+    # `penalise_filler` takes (characters of a piece) / length as the piece's share of the text. The
+    # shares of all pieces must sum to `filler.share`, which was measured without markup. The pieces
+    # have their markup, so the length of the text would give other shares.
+    length = 1.0  # for no pieces
+    if as_written.pieces:
+        characters_of_filler = sum(end - start for start, end, _ in as_written.pieces)
+        length = characters_of_filler / filler.share
     verdict = penalise_filler(verdict, length, as_written, lowest)
     padding = find_padding(text, reading.unread)
     if not padding.pieces:
@@ -391,16 +417,32 @@ def _less_filler(verdict: Verdict, sample: Sample) -> Verdict:
     return penalise_filler(verdict, len(text), padding, lowest)
 
 
+def _filler_as_written(filler: Filler, reading: Reading) -> Filler:
+    """Returns the filler of a text without markup as pieces of the text as written. The share stays
+    the same.
+
+    filler: pieces [start, end) of `reading.plain`.
+    """
+    pieces = []
+    for plain_start, plain_end, kind in filler.pieces:
+        start, end = reading.written(plain_start, plain_end)
+        pieces.append((start, end, kind))
+    return Filler(filler.share, tuple(pieces))
+
+
 def unread_parts(completion: str, candidate: CandidateQuestion) -> list[Unread]:
     """Returns the parts of a completion that the judge was not shown: the markup in the answer, and
     the text around the answer.
+
+    The end of an answer that is too long was not shown either: the characters from `candidate.read`
+    to `candidate.end`. These are already a span of the verdict (`_verdict_of`), so they are not
+    listed.
     """
     before = unread_outside(completion, 0, candidate.start, OUTSIDE_ANSWER)
     markup = []
-    answer = completion[candidate.start : candidate.read]
-    for start, end, kind in read_text(answer).unread:
+    shown = completion[candidate.start : candidate.read]
+    for start, end, kind in read_text(shown).unread:
         markup.append(Unread(candidate.start + start, candidate.start + end, kind))
-    # The part from `read` to `end` is a span of the verdict, so the part is not listed here.
     behind = unread_outside(completion, candidate.end, len(completion), OUTSIDE_ANSWER)
     return before + markup + behind
 
@@ -408,19 +450,37 @@ def unread_parts(completion: str, candidate: CandidateQuestion) -> list[Unread]:
 def _verdict_of(rating: float, note: str, candidate: CandidateQuestion) -> Verdict:
     """Returns the verdict for a rating from 1 to 3.
 
-    The unread part of a candidate counts as wrong, so it lowers the score.
+    The unread part of a candidate counts as wrong, so it lowers the score: the rating 3 gives the
+    score 0.8 if the judge read 80 of 100 characters. The read part then has the credit 1.0, and the
+    unread part has the credit -0.2, so that the credits sum to the verdict's score.
     """
-    score = (rating - 1) / 2
-    score = min(max(score, 0.0), 1.0)
-    spans = [Span(candidate.start, candidate.read, score, score, "answer", note, 0)]
+    score_of_read = (rating - 1) / 2
+    score_of_read = min(max(score_of_read, 0.0), 1.0)
     characters_read = candidate.read - candidate.start
-    total = score * characters_read / (candidate.end - candidate.start)
+    score = score_of_read * characters_read / (candidate.end - candidate.start)
+    read_part = Span(
+        candidate.start,
+        candidate.read,
+        score=score_of_read,
+        credit=score_of_read,
+        kind="answer",
+        note=note,
+        component=0,
+    )
+    spans = [read_part]
     if candidate.read < candidate.end:
-        reason = f"not judged: past {characters_read} characters"
-        loss = total - score  # so that the credits sum to the verdict's score
-        spans.append(Span(candidate.read, candidate.end, 0.0, loss, "unread", reason, 1))
-    parts = {"score": total, "rating": rating}
-    return Verdict(total, parts=parts, spans=tuple(spans))
+        unread_part = Span(
+            candidate.read,
+            candidate.end,
+            score=0.0,
+            credit=score - score_of_read,
+            kind="unread",
+            note=f"not judged: past {characters_read} characters",
+            component=1,
+        )
+        spans.append(unread_part)
+    parts = {"score": score, "rating": rating}
+    return Verdict(score, parts=parts, spans=tuple(spans))
 
 
 def keep_references(answers: Sequence[str], share: float, mode: Mode = "default") -> list[str]:
@@ -437,15 +497,17 @@ def keep_references(answers: Sequence[str], share: float, mode: Mode = "default"
         forms = [comparable_form(answer) or answer for answer in answers]
     # how often people gave the answer, in its form
     counts = Counter(forms)
-    most = max(counts.values(), default=0)
-    floor = share * most
-    # A count that passes without being above the floor. In published mode this is only the highest
-    # count, so that share 1 keeps the most frequent answers.
-    passing = floor if mode == "default" else most
+    highest_count = max(counts.values(), default=0)
+    floor = share * highest_count
     frequent = []
     for answer, form in zip(answers, forms, strict=True):
         count = counts[form]
-        if count > floor or count == passing:
+        if mode == "default":
+            is_frequent = count >= floor
+        else:
+            # with share 1, the highest count is not above the floor, but is kept
+            is_frequent = count > floor or count == highest_count
+        if is_frequent:
             frequent.append(answer)
     # sorted: rows whose answers differ only in order have the same prompt, which is asked once
     return sorted(frequent)
@@ -489,9 +551,12 @@ def read_published_rating(output: str, candidate: str = "") -> int | None:
     """Returns the rating at the end of the judge's output as published mode reads it. None without
     a rating.
 
-    The rating is `rating=3` as in the demonstrations, "Rating 3", "The rating is 3", or a last line
-    "3". Another example is not read, and ratings that also occur in the candidate do not count, as
-    in `read_rating`.
+    A rating with a sign, as in "rating=3" or "Rating: 3", always counts: `quoted_line` removes the
+    sign from candidates. A rating without a sign is "Rating 3", "The rating is 3" or a last line
+    "3". It does not count if it also occurs in the candidate, because the judge may have quoted the
+    candidate. Another example that the judge adds behind its rating is not read.
+
+    candidate: the candidate in the form that the judge saw (`quoted_line`).
     """
     answer = _NEXT_EXAMPLE.split(output, maxsplit=1)[0]
     signed = _SIGNED_RATING.search(answer)
@@ -500,7 +565,6 @@ def read_published_rating(output: str, candidate: str = "") -> int | None:
     unsigned = _UNSIGNED_RATING.search(answer) or _RATING_ALONE.search(answer)
     if unsigned is None:
         return None
-    # the judge may have repeated a rating that the candidate gives itself
     if words_in_lower_case(unsigned[1]) in words_in_lower_case(candidate):
         return None
     return int(unsigned[2])

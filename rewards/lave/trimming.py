@@ -22,7 +22,7 @@ _ALL_SIGNS = (  # all marks and emoji except the minus
 _DASH_RANGE = "\u2010-\u2015"
 _BULLET_RANGE = "\u25a0-\u27bf\u2b00-\u2bff"
 _STARRED_NAME = re.compile(r"(?<!\w)\w{1,2}\*\W*\Z")  # a name that ends in a star: "Sgr A*"
-# punctuation and markup, which alone are no answer
+# signs of punctuation and markup, which alone are no answer
 _NO_SIGNS = frozenset("`~|^\"'.,;:!*_(){}[]\u2026")
 _WRAPPED_TEXT = re.compile(
     r"(?:\\(?:text|math|mbox)[a-z]*\s*\{([^{}]*)\}|\"((?:[^\"\\]|\\.)*)\"|'((?:[^']|(?<=\w)'(?=\w))*)'"
@@ -67,43 +67,51 @@ PUBLISHED_EDGES = Edges(
 
 
 def trimmed_range(text: str, start: int, end: int, edges: Edges = DEFAULT_EDGES) -> tuple[int, int]:
-    """Returns the range [start, end) without the marks around the answer. start == end if nothing
-    is left.
+    """Returns the range [start, end) without the marks around the answer: (2, 4), which is "-5",
+    for all of "**-5**." start == end if nothing is left.
 
     start, end: the range in the text to trim.
     """
-    whole = text[start:end]
-    whole_start = start
-    # "Sgr A*": a letter in place of the star keeps it from being cut as emphasis
-    if edges.keeps_signs and whole.count("*") == 1 and _STARRED_NAME.search(whole):
-        text = text.replace("*", "x")
+    untrimmed = text[start:end]
+    untrimmed_start = start
+    # In "Sgr A*" the star belongs to the name. A letter in its place keeps the star from being cut
+    # as emphasis, and does not change the offsets.
+    searched = text
+    if edges.keeps_signs and untrimmed.count("*") == 1 and _STARRED_NAME.search(untrimmed):
+        searched = text.replace("*", "x")
     for _ in range(NESTED_MARKS):
-        without_lead = edges.lead.sub("", text[start:end], count=1)
-        start = end - len(without_lead)
-        # the pattern of the tail matches reversed text, so it can begin at the text's end
-        reversed_text = text[start:end][::-1]
-        without_tail = edges.tail.sub("", reversed_text, count=1)
-        end = start + len(without_tail)
-        # "(red)" and "\text{red}": the inner text may have more marks around it
-        wrapped = _WRAPPED_TEXT.match(text, start, end)
+        lead = edges.lead.match(searched[start:end])
+        if lead:
+            start += lead.end()
+        # the pattern of the tail is written for reversed text, in which the tail comes first
+        reversed_text = searched[start:end][::-1]
+        tail = edges.tail.match(reversed_text)
+        if tail:
+            end -= tail.end()
+        # The inner text of "(red)" and of "\text{red}" may have more marks around it. It is the one
+        # group of the pattern that matched.
+        wrapped = _WRAPPED_TEXT.match(searched, start, end)
         if not wrapped:
             break
-        start, end = wrapped.span(wrapped.lastindex or 0)
-    # "+" or an emoji may be the whole answer
-    if start == end and edges.keeps_signs and _is_signs(whole):
-        start = whole_start + len(whole) - len(whole.lstrip())
-        end = whole_start + len(whole.rstrip())
+        number_of_group = wrapped.lastindex or 0
+        start, end = wrapped.span(number_of_group)
+    # if nothing is left, "+" or an emoji may be the whole answer
+    if start == end and edges.keeps_signs and _is_answer_of_signs(untrimmed):
+        start = untrimmed_start + len(untrimmed) - len(untrimmed.lstrip())
+        end = untrimmed_start + len(untrimmed.rstrip())
     return start, end
 
 
-def _is_signs(text: str) -> bool:
-    """Whether a text has signs that are more than punctuation, and no letters and digits: "+"."""
-    signs = False
+def _is_answer_of_signs(text: str) -> bool:
+    """Whether a text has no letters and digits, but a sign that may be an answer: "+", but not "."
+    and "**", which are only punctuation and markup (_NO_SIGNS).
+    """
+    has_sign = False
     for character in text:
         if character.isalnum():
             return False
         category = unicodedata.category(character)
-        is_mark = category[0] in "PS"  # punctuation or a symbol
-        if is_mark and character not in _NO_SIGNS:
-            signs = True
-    return signs
+        is_sign = category[0] in "PS"  # Unicode's categories of punctuation and of symbols
+        if is_sign and character not in _NO_SIGNS:
+            has_sign = True
+    return has_sign

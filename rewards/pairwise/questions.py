@@ -94,9 +94,11 @@ def texts_of_opponents(sample: Sample, column: str) -> tuple[str, ...]:
 
 
 def beginning_of_prompt(instructions: str, prompts: PromptPieces, evidence: Shown) -> str:
-    """Returns the beginning of a prompt: instructions, picture or context, and request.
+    """Returns the beginning of a prompt: instructions, a line about the picture, and request.
 
-    The beginning ends with an empty line.
+    The line about the picture says that the judge sees the picture, or gives the context in place
+    of the picture, or says that the judge does not see the picture. Evidence with `only_request`
+    has no such line. The beginning ends with an empty line.
 
     Args:
         instructions: the first piece of the prompt.
@@ -111,7 +113,7 @@ def beginning_of_prompt(instructions: str, prompts: PromptPieces, evidence: Show
     elif evidence.images:
         pieces.append(prompts["picture"])
     elif not evidence.only_request:
-        pieces.append(prompts["unseen"])
+        pieces.append(prompts["unseen"])  # "... a picture that you do not see."
     if evidence.request:
         request = fill_masked(prompts["request"], marks, request=evidence.request)
         pieces.append(request)

@@ -50,6 +50,7 @@ def ask_ranking(prompts: PromptPieces, evidence: Shown, texts: Sequence[str]) ->
     template = prompts["numbered"]
     lengths = [len(text) for text in texts]
     longest = lengths.index(max(lengths))  # the first of equally long texts
+    # the range of the prompt's characters whose end may be cut, set below to the longest text
     description = (0, 0)
     for number, text in enumerate(texts):
         values = {"number": str(number + 1), "text": mask_marks(text, marks)}
@@ -143,32 +144,36 @@ def _ranking_of(answer: str | Failure, count: int) -> Ranking | Failure:
 
 
 def votes_of(rankings: Rankings, first: int, second: int) -> PairVotes:
-    """Returns the votes of a group's two rankings on two of its texts.
+    """Returns the votes of a group's two rankings on a pair of its texts.
 
     Args:
         rankings: the rankings of the group shown in order and in reverse.
-        first, second: the places of the two texts in the group, from 0.
+        first, second: the places in the group, from 0, of the pair's first and second text. The
+            first text may stand behind the second.
     """
     in_order, in_reverse = rankings
-    # the first vote of `PairVotes` is the vote with the pair's first text shown first
+    # Which ranking saw the pair's first text above its second text, and which saw it below?
     if first < second:
-        shown_first, shown_second = in_order, in_reverse
+        saw_first_above, saw_second_above = in_order, in_reverse
     else:
-        shown_first, shown_second = in_reverse, in_order
+        saw_first_above, saw_second_above = in_reverse, in_order
     return PairVotes(
-        _vote_of_ranking(shown_first, first, second), _vote_of_ranking(shown_second, second, first)
+        one=_vote_of_ranking(saw_first_above, above=first, below=second),
+        two=_vote_of_ranking(saw_second_above, above=second, below=first),
     )
 
 
-def _vote_of_ranking(ranking: Ranking | Failure, first: int, second: int) -> Rating | Failure:
-    """Returns the answer A or B that a ranking gives on two texts.
+def _vote_of_ranking(ranking: Ranking | Failure, above: int, below: int) -> Rating | Failure:
+    """Returns the answer that a ranking gives on two texts: A if the text that the judge saw first
+    is better, B if the other text is better.
 
-    first, second: the places of the two texts, in the order in which the judge saw them.
+    above: the place in the group of the text that the judge saw first. below: the place of the
+    other text.
     """
     if isinstance(ranking, Failure):
         return ranking
     better = LETTER_OF_SECOND
-    if ranking.index(first) < ranking.index(second):
+    if ranking.index(above) < ranking.index(below):
         better = LETTER_OF_FIRST
     # a ranking has no probabilities, so one letter gets the probability 1
     return Rating({letter: float(letter == better) for letter in VOTE_SCALE})

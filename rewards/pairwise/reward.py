@@ -135,41 +135,55 @@ class PairwiseReward(RowReward):
     def cost_of_text(self, words: float, references: int) -> Cost:
         """Returns the cost of one completion without spans.
 
-        All completions of a group share the questions, so the cost is the group's cost divided by
-        ASSUMED_GROUP_SIZE.
+        Questions about a group are shared by its completions, so one completion has a fraction of
+        them (`_questions_a_completion`).
+
+        words: the number of words of the completion. references: the row's number of references.
         """
-        # measure a prompt with texts of this many words
+        count, how = self._questions_a_completion(references)
+        read_per_question = tokens_in(self._prompt_of_length(words))
+        written_per_question = RANKING_TOKENS if self.form == "batch" else 1
+        return Cost(
+            questions=count,
+            prompt_tokens=read_per_question * count,
+            written_tokens=written_per_question * count,
+            exact=not self.by_batch,  # the size of a group is assumed
+            how=how,
+        )
+
+    def _prompt_of_length(self, words: float) -> str:
+        """Returns the prompt of a question about texts of this many words, to count its tokens."""
         text = " ".join(["word"] * round(words))
         nothing = Shown("", only_request=self.evidence == "prompt")
-        question = ask_pair(self.prompts, nothing, text, text)
-        written = 1
-        exact = True
         if self.form == "score":
             question = ask_score(self.prompts, nothing, text)
-            count = 1.0
-            how = "one rating"
         elif self.form == "batch":
             question = ask_ranking(self.prompts, nothing, [text] * ASSUMED_GROUP_SIZE)
-            written = RANKING_TOKENS
-            count = 2 / ASSUMED_GROUP_SIZE
-            exact = False
-            how = f"2 rankings of a group of {ASSUMED_GROUP_SIZE} (assumed), in both orders"
-        elif self.anchor is None:
-            # a group has ASSUMED_GROUP_SIZE * (ASSUMED_GROUP_SIZE - 1) / 2 pairs, each asked twice
-            questions_of_group = ASSUMED_GROUP_SIZE * (ASSUMED_GROUP_SIZE - 1)
-            count = ASSUMED_GROUP_SIZE - 1.0
-            exact = False
-            how = (
-                f"all pairs in both orders: {questions_of_group} questions a group of "
-                f"{ASSUMED_GROUP_SIZE} "
-                "(assumed)"
-            )
         else:
-            opposing_texts = references if self.anchor == "reference" else 1
-            count = 2.0 * opposing_texts
-            how = f"both orders against the {self.anchor}"
-        read = tokens_in(question.messages[0]["content"])
-        return Cost(count, read * count, written * count, exact, how)
+            question = ask_pair(self.prompts, nothing, text, text)
+        content: str = question.messages[0]["content"]
+        return content
+
+    def _questions_a_completion(self, references: int) -> tuple[float, str]:
+        """Returns the number of questions per completion, and the questions in words.
+
+        references: the row's number of references.
+        """
+        if self.form == "score":
+            return 1.0, "one rating"
+        if self.form == "batch":
+            how = f"2 rankings of a group of {ASSUMED_GROUP_SIZE} (assumed), in both orders"
+            return 2 / ASSUMED_GROUP_SIZE, how
+        if self.anchor is None:
+            # a group has ASSUMED_GROUP_SIZE * (ASSUMED_GROUP_SIZE - 1) / 2 pairs, each asked twice
+            opponents = ASSUMED_GROUP_SIZE - 1
+            how = (
+                f"all pairs in both orders: {ASSUMED_GROUP_SIZE * opponents} questions a group of "
+                f"{ASSUMED_GROUP_SIZE} (assumed)"
+            )
+            return float(opponents), how
+        opponents = references if self.anchor == "reference" else 1
+        return 2.0 * opponents, f"both orders against the {self.anchor}"
 
     def lacks(self, missing: str, where: str, present: Sequence[str]) -> ValueError:
         """Returns the error for a missing column, see `Reward.lacks`.
@@ -260,23 +274,44 @@ class PairwiseReward(RowReward):
             evidence_of_rows: the result of `shown_evidence` for each row, and for each sample with
                 an empty completion.
         """
-        evidence: dict[int, Shown] = {}  # by the number of a contest's sample, like `texts`
+        # The keys of both are the numbers by which the contests name their samples.
+        evidence: dict[int, Shown] = {}
         texts: dict[int, str] = {}
         if self.anchor:
-            # In these contests a sample's number is the row's place in `rows`. With ablation
-            # several rows have the same number in the batch.
-            for place, (number, sample, _) in enumerate(rows):
-                evidence[place] = evidence_of_rows[number]
+            # The number is the row's place in `rows`, because with ablation several rows have the
+            # same number in the batch.
+            for place, (number_in_batch, sample, _) in enumerate(rows):
+                evidence[place] = evidence_of_rows[number_in_batch]
                 texts[place] = judged_beginning(sample)
             groups = self._anchor_contests(rows, self.anchor)
         else:
-            evidence = evidence_of_rows  # also of samples with an empty text
-            for number, sample, _ in rows:
-                texts[number] = judged_beginning(sample)
+            # The number is the row's number in the batch. Samples with an empty completion have a
+            # number and evidence, too, but no text.
+            evidence = evidence_of_rows
+            for number_in_batch, sample, _ in rows:
+                texts[number_in_batch] = judged_beginning(sample)
             groups = [_group_contests(group, texts) for group in self._groups(evidence)]
-        # separate the contests without a question from the contests that the judge decides
+        contests = self._decided(groups, evidence)
+        # against anchors, a text's score is the mean over its own contests
+        chances = {} if self.anchor else chances_to_win(contests)
+        verdicts = []
+        for number, text in texts.items():
+            of_text = [contest for contest in contests if number in (contest.sample, contest.other)]
+            cuts = [cut_of(contest, text) for contest in of_text]
+            verdict = self._verdict(number, of_text, chances)
+            verdicts.append((verdict, max(cuts, default=0)))
+        return verdicts
+
+    def _decided(
+        self, groups: Sequence[Sequence[Contest]], evidence: dict[int, Shown]
+    ) -> list[Contest]:
+        """Returns all contests of the groups, with the judge's votes if the judge has to decide.
+        Contests without a question come first.
+
+        evidence: the result of `shown_evidence`, by the number of a contest's sample.
+        """
         contests = []
-        undecided = []
+        undecided = []  # like `groups`, with only the contests that the judge decides
         for group in groups:
             open_contests = [contest for contest in group if contest.open]
             contests += [contest for contest in group if not contest.open]
@@ -286,16 +321,7 @@ class PairwiseReward(RowReward):
             contests += self._with_ranked_votes(undecided, evidence)
         else:
             contests += self._with_votes(undecided, evidence)
-        # against anchors, a text's score is the mean over its own contests
-        strengths = {} if self.anchor else chances_to_win(contests)
-        # one verdict for each text from its contests
-        verdicts = []
-        for number, text in texts.items():
-            of_text = [contest for contest in contests if number in (contest.sample, contest.other)]
-            cuts = [cut_of(contest, text) for contest in of_text]
-            cut = max(cuts, default=0)
-            verdicts.append((self._verdict(number, of_text, strengths), cut))
-        return verdicts
+        return contests
 
     def _anchor_contests(self, rows: Sequence[JudgedRow], anchor: str) -> list[list[Contest]]:
         """Returns the contests of each row's text with its anchor or references, one list per row.
@@ -360,15 +386,10 @@ class PairwiseReward(RowReward):
             groups: lists of contests without votes.
             evidence: the result of `shown_evidence`, by the number of a contest's sample.
         """
-        # The evidence and distinct texts of each group. Equal texts are shown once, because they
-        # cannot be ranked.
         evidence_and_texts: list[tuple[Shown, list[str]]] = []
         for group in groups:
-            distinct: dict[str, None] = {}  # the group's texts, in the order of the contests
-            for contest in group:
-                distinct.update(dict.fromkeys(contest.texts))
             first_sample = group[0].sample  # the whole group has the same evidence
-            evidence_and_texts.append((evidence[first_sample], list(distinct)))
+            evidence_and_texts.append((evidence[first_sample], _distinct_texts(group)))
         # rank each group in both orders
         questions = ask_rankings(self.prompts, evidence_and_texts)
         written = self.judge.write(questions, RANKING_TOKENS)
@@ -376,9 +397,8 @@ class PairwiseReward(RowReward):
         rankings = read_rankings(written, counts)
         # read the votes on each contest's two texts from the rankings
         contests = []
-        for group, (_, texts), both_rankings in zip(
-            groups, evidence_and_texts, rankings, strict=True
-        ):
+        ranked_groups = zip(groups, evidence_and_texts, rankings, strict=True)
+        for group, (_, texts), both_rankings in ranked_groups:
             for contest in group:
                 first_text, second_text = contest.texts
                 first = texts.index(first_text)
@@ -391,14 +411,14 @@ class PairwiseReward(RowReward):
         self,
         number: int,
         contests: Sequence[Contest],
-        strengths: dict[str, float],
+        chances: dict[str, float],
     ) -> Verdict:
         """Returns the verdict of a sample from its own contests.
 
         Args:
             number: the sample's number, on either side of a contest.
             contests: the sample's contests, with votes.
-            strengths: each sample's chance to win, by its number as a string. {} with an anchor.
+            chances: each sample's chance to win, by its number as a string. {} with an anchor.
         """
         if not contests:
             note = (
@@ -406,14 +426,7 @@ class PairwiseReward(RowReward):
                 "or a reference"
             )
             return Verdict(None, Status.NOT_APPLICABLE, note=note)
-        outcomes = []  # from the sample's side
-        for contest in contests:
-            outcome = contest.outcome
-            if outcome is None:  # a vote failed
-                continue
-            if contest.sample != number:
-                outcome = -outcome
-            outcomes.append(outcome)
+        outcomes = _outcomes_of(number, contests)
         if not outcomes:
             # the note has the first failure only
             votes = [contest.votes for contest in contests if contest.votes]
@@ -425,9 +438,37 @@ class PairwiseReward(RowReward):
             points = sum(1 + outcome for outcome in outcomes)
             score = points / 2 / len(outcomes)
         else:
-            score = strengths[str(number)]
+            score = chances[str(number)]
         parts = parts_of_contests(outcomes, contests)
         return Verdict(score, parts=parts, note=votes_in_words(number, contests))
+
+
+def _outcomes_of(number: int, contests: Sequence[Contest]) -> list[int]:
+    """Returns the outcomes of a sample's contests: 1 if the sample's text won, 0 for a tie, -1 if
+    it lost. Contests with a failed vote are left out.
+
+    number: the sample's number, on either side of a contest.
+    """
+    outcomes = []
+    for contest in contests:
+        outcome = contest.outcome
+        if outcome is None:  # a vote failed
+            continue
+        if contest.sample != number:  # `Contest.outcome` is from the side of the other text
+            outcome = -outcome
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _distinct_texts(contests: Sequence[Contest]) -> list[str]:
+    """Returns the texts of a group's contests, in order. Equal texts are returned once, because a
+    judge cannot rank them.
+    """
+    distinct: dict[str, None] = {}  # a set that keeps the order
+    for contest in contests:
+        for text in contest.texts:
+            distinct[text] = None
+    return list(distinct)
 
 
 def _group_contests(group: Sequence[int], texts: Mapping[int, str]) -> list[Contest]:

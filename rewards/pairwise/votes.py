@@ -18,9 +18,8 @@ LETTER_OF_SECOND = "B"
 VOTE_SCALE = (LETTER_OF_FIRST, LETTER_OF_SECOND, "C")  # C means a tie
 # Whether an answer chose the text shown first. All other answers (tie, failure) chose neither text.
 IS_FIRST_SLOT: dict[str | None, bool] = {LETTER_OF_FIRST: True, LETTER_OF_SECOND: False}
-# The value of an answer for the text shown first, None for a failed vote. All other answers have
-# the value 0.
-VALUES_OF_LETTERS = {LETTER_OF_FIRST: 1, LETTER_OF_SECOND: -1, None: None}
+# The value of an answer for the text shown first. A tie has the value 0.
+VALUES_OF_LETTERS = {LETTER_OF_FIRST: 1, LETTER_OF_SECOND: -1}
 
 
 def letter_of(answer: Rating | Failure) -> str | None:
@@ -35,6 +34,17 @@ def letter_of(answer: Rating | Failure) -> str | None:
     if len(letters) > 1:
         return ""
     return letters[0]
+
+
+def _value_of(letter: str | None) -> int | None:
+    """Returns the value of a vote: 1 for the text shown first, -1 for the text shown second, 0 for
+    a tie, None for a failed vote.
+
+    letter: the result of `letter_of`.
+    """
+    if letter is None:
+        return None
+    return VALUES_OF_LETTERS.get(letter, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +87,11 @@ class PairVotes:
         a failed vote.
         """
         first_letter, second_letter = self.letters
-        first = VALUES_OF_LETTERS.get(first_letter, 0)
-        second = VALUES_OF_LETTERS.get(second_letter, 0)
+        first = _value_of(first_letter)
+        second = _value_of(second_letter)
+        # in the second vote, the pair's second text was shown first
         if second is not None:
-            second = -second  # in the second vote, A was the pair's second text
+            second = -second
         return first, second
 
     @property

@@ -6,6 +6,7 @@ question.
 """
 
 import itertools
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,18 @@ def close(answers: list[Rating | Failure], others: list[Rating | Failure]) -> bo
         assert one.probabilities == pytest.approx(other.probabilities, abs=1e-4)
         assert one.mass == pytest.approx(other.mass, abs=1e-4)
     return True
+
+
+def check_alone_and_together(judge: TransformersJudge, asked: list[Question]) -> None:
+    """Neither the batch nor the order changes a rating or a text."""
+    together = judge.rate(asked)
+    assert close(together, [judge.rate([question])[0] for question in asked])
+    order = random.Random(0).sample(range(len(asked)), len(asked))
+    assert close(judge.rate([asked[n] for n in order]), [together[n] for n in order])
+    # else it would show nothing
+    assert len({round(rating.mean, 5) for rating in together}) > len(asked) / 2
+    texts = judge.write(asked[::2], max_tokens=8)
+    assert texts == [judge.write([question], max_tokens=8)[0] for question in asked[::2]]
 
 
 TEXTS = (

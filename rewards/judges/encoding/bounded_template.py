@@ -124,21 +124,8 @@ def template_fault(template: str, chats: str) -> str:
         "memory": MOST_MEMORY,
         "characters": MOST_WRITTEN,
     }
-    # The child process imports from the same folders as this process. `filter` drops "", which
-    # stands for the working directory.
-    import_path = os.pathsep.join(filter(None, sys.path))
-    environment = {**os.environ, "PYTHONPATH": import_path}
-    try:
-        process = subprocess.run(
-            [sys.executable, "-P", str(RENDERING_FILE)],
-            input=json.dumps(trial),
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            env=environment,
-            timeout=MOST_WAITING,
-        )
-    except subprocess.TimeoutExpired:
+    process = _run_trial(trial)
+    if process is None:
         return f"does not end within {MOST_WAITING:g} s for a short chat"
     if process.returncode < 0:  # a signal killed the child, because its processor time was used up
         return f"needs more than {MOST_SECONDS} s for a short chat"
@@ -152,3 +139,25 @@ def template_fault(template: str, chats: str) -> str:
     if fault:
         return f"{fault} for a short chat"
     return ""
+
+
+def _run_trial(trial: Trial) -> subprocess.CompletedProcess[str] | None:
+    """Runs rendering.py with this trial, and returns the finished process with its output. Returns
+    None if the process did not end within MOST_WAITING seconds.
+    """
+    # The child process imports from the same folders as this process. `filter` drops "", which
+    # stands for the working directory.
+    import_path = os.pathsep.join(filter(None, sys.path))
+    environment = {**os.environ, "PYTHONPATH": import_path}
+    try:
+        return subprocess.run(
+            [sys.executable, "-P", str(RENDERING_FILE)],
+            input=json.dumps(trial),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=environment,
+            timeout=MOST_WAITING,
+        )
+    except subprocess.TimeoutExpired:
+        return None

@@ -14,22 +14,20 @@ The chats of many questions are equal up to the end of the description. If the t
 (join_place.py), this common beginning is encoded once, and then only the rest of each question.
 """
 
-import json
 import math
 import re
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokenizers import AddedToken, Tokenizer
-
 from spanreward.rewards.base.verdict import Status
 from spanreward.rewards.judges.encoding.bounded_template import check_template
 from spanreward.rewards.judges.encoding.join_place import JoinPlace, find_join_place
+from spanreward.rewards.judges.encoding.plain_tokenizer import added_token_pattern, plain_tokenizer
 from spanreward.rewards.judges.encoding.prompt import Prompt
 from spanreward.rewards.judges.encoding.tokenizer_files import TokenizerFiles
 from spanreward.rewards.judges.judge import LARGEST_MASS, Failure, Question, Rating
@@ -48,9 +46,6 @@ PLAIN_TEMPLATE = "plain"  # the setting for bare texts instead of a chat templat
 # The text that replaces a message's content while the template is rendered. `_layout` raises if a
 # template changes this text.
 _SLOT_FORM = "slot-{}-for-content"
-# White space before a token. The lookbehind starts a match only at the beginning of a run of white
-# space; otherwise a long run would be scanned again from each of its characters.
-_SPACE_BEFORE = r"(?:(?<!\s)\s++)?"
 _SLOT_PATTERN = re.compile(r"(slot-\d+-for-content)")
 
 
@@ -85,50 +80,40 @@ class ChatEncoder:
     thinking = False  # whether the template lets a model think before its answer
 
     def __init__(self, tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> None:
-        if not tokenizer.is_fast:
-            raise ValueError(
-                f"{tokenizer.name_or_path} has no fast tokenizer: its control tokens cannot be "
-                "kept apart"
-            )
-        if not tokenizer.chat_template:
-            raise ValueError(
-                f"{tokenizer.name_or_path} has no chat template: take an instruct model, or give "
-                f"the judge's option chat_template, a Jinja file or {PLAIN_TEMPLATE!r}."
-            )
-        check_template(
-            tokenizer.name_or_path, tokenizer.chat_template, tokenizer.special_tokens_map
-        )
+        _check_usable(tokenizer)
         # Any, because the tokenizer's methods declare wide unions as their results
         self.tokenizer: Any = tokenizer
         # Added tokens, such as `<|im_end|>`, are tokens only in the template's own text. The same
         # characters in a message's content are encoded as plain characters.
         added = tokenizer.added_tokens_decoder
-        control_ids: list[int] = []
+        self.control_ids = frozenset(number for number, token in added.items() if token.special)
         self._added: dict[str, int] = {}  # id by text, of all added tokens, control token or not
         for number, token in added.items():
-            if token.special:
-                control_ids.append(number)
             content = token.content.strip()
             if content:
                 self._added[content] = number
-        self.control_ids = frozenset(control_ids)
-        self._split = _added_token_pattern(added.values())
-        self._plain = _without_added_tokens(tokenizer)
+        self._split = added_token_pattern(added.values())
+        self._plain = plain_tokenizer(tokenizer)
         # ids by text, of the texts that `encode_ahead` encoded
         self._ids_ahead: dict[str, list[int]] = {}
         # ids by the beginning of a chat, 4 bytes a token, the least recently used first
         self._beginnings: OrderedDict[str, array[int]] = OrderedDict()
-        # Check the promise of this class with each control token: its text, encoded as plain text,
-        # must give no control token.
+        self._layouts: dict[tuple[str, ...], list[str | int]] = {}  # by the messages' roles
+        self._cached_token_starts = lru_cache(maxsize=MAX_LONG_TEXTS)(self._token_starts)
+        self._check_control_tokens()
+
+    def _check_control_tokens(self) -> None:
+        """Raises ValueError if the text of a control token, encoded as plain text, gives a control
+        token. A completion with this text could then end the judge's prompt early.
+        """
         for text, number in self._added.items():
             if number not in self.control_ids:
                 continue
             if not self.control_ids.isdisjoint(self._plain_ids(text)):
                 raise ValueError(
-                    f"{tokenizer.name_or_path} reads {text!r} in a plain text as its control token"
+                    f"{self.tokenizer.name_or_path} reads {text!r} in a plain text as its control "
+                    "token"
                 )
-        self._layouts: dict[tuple[str, ...], list[str | int]] = {}  # by the messages' roles
-        self._cached_token_starts = lru_cache(maxsize=MAX_LONG_TEXTS)(self._token_starts)
 
     @cached_property
     def join_place(self) -> JoinPlace | None:
@@ -153,6 +138,7 @@ class ChatEncoder:
                 ids += self._shared_ids(piece.text)
             else:
                 text_ids = self._plain_ids(piece.text)
+                # without the anchor, a word that is only there while the text is encoded
                 ids += text_ids[piece.anchor_tokens :]
         return ids
 
@@ -168,7 +154,8 @@ class ChatEncoder:
             self._ids_ahead = {}
             distinct: dict[str, None] = {}  # a set that keeps the order
             for question in batch:
-                # a question with pictures has other texts, from a copy of this encoder
+                # A chat with pictures has other texts, because placeholders of its pictures divide
+                # it. A copy of this encoder makes these texts (`PictureChatEncoder`).
                 if question.images or not self._may_fit(question, budget):
                     continue
                 for text in self._new_texts(question):
@@ -185,14 +172,17 @@ class ChatEncoder:
     def _may_fit(self, question: Question, budget: int) -> bool:
         """Returns whether `fit` should try the whole question before it shortens the description.
 
-        A description of more than `budget` characters is probably too long. It is tried only if
-        the chat can be divided behind it, because it is then encoded once for all its questions.
+        A description of more than `budget` characters is probably too long, so the trial is likely
+        in vain. It costs little if the chat can be divided behind the description: the ids of the
+        first part, with the description, are then cached for all questions on the description.
         """
         start, end = question.description
-        if end - start <= budget:
+        is_short = end - start <= budget
+        if is_short:
             return True
         content = question.messages[-1]["content"]
-        return self._cut_offset(content, end) > 0
+        can_be_divided = self._cut_offset(content, end) > 0
+        return can_be_divided
 
     def _new_texts(self, question: Question) -> list[str]:
         """Returns the texts of the question whose ids are not cached."""
@@ -213,43 +203,59 @@ class ChatEncoder:
         tokens as a TextPiece.
 
         The text with the description is divided at the join place, if the tokenizer has a join
-        place. The second part then begins with the anchor of the join place.
+        place. Many chats share the text before the join place. The text behind the join place
+        begins with the anchor, whose tokens `encode` drops (`JoinPlace`).
         """
-        contents = [message["content"] for message in messages]
-        roles = tuple(message["role"] for message in messages)
-        slots = 0  # the number of slots that are filled
         pieces: list[TextPiece | int] = []
-        text = ""  # the text since the last control token, or since the join place
-        anchor_tokens = 0  # how many tokens of `text` belong to an anchor
-        for part in self._layout(roles):
-            if isinstance(part, int):
-                # a control token ends the text before it
-                if text:
-                    pieces.append(TextPiece(text, anchor_tokens))
+        text = ""  # the text since the last control token or join place
+        anchor_tokens = 0  # how many tokens of `text` belong to the anchor
+        for part in self._filled_layout(messages, description_end):
+            if isinstance(part, str):
+                text += part
+                continue
+            # A control token or the join place ends the text before it, and begins a new text.
+            ends_at_join_place = isinstance(part, JoinPlace)
+            if text:
+                pieces.append(TextPiece(text, anchor_tokens, is_shared=ends_at_join_place))
+            if isinstance(part, JoinPlace):
+                text = part.anchor
+                anchor_tokens = part.anchor_tokens
+            else:
                 pieces.append(part)
                 text = ""
                 anchor_tokens = 0
-            elif not _SLOT_PATTERN.fullmatch(part):
-                # the template's own text
-                text += part
-            else:
-                # the slot of the next message
-                content = contents[slots]
-                slots += 1
-                cut = 0
-                if slots == len(contents):  # the description is in the last message
-                    cut = self._cut_offset(content, description_end)
-                if cut:
-                    assert self.join_place is not None
-                    beginning = text + content[:cut]
-                    pieces.append(TextPiece(beginning, anchor_tokens, is_shared=True))
-                    text = self.join_place.anchor + content[cut:]
-                    anchor_tokens = self.join_place.anchor_tokens
-                else:
-                    text += content
         if text:
             pieces.append(TextPiece(text, anchor_tokens))
         return pieces
+
+    def _filled_layout(
+        self, messages: Sequence[Mapping[str, str]], description_end: int
+    ) -> list[str | int | JoinPlace]:
+        """Returns the chat in order: texts, control tokens as ids, and the join place at which the
+        last message is divided, if the message can be divided.
+
+        Example: [1, "user\\n", "TEXT: a kite.", JoinPlace(...), "\\n\\nIs it red?", 2].
+        """
+        contents = [message["content"] for message in messages]
+        roles = tuple(message["role"] for message in messages)
+        parts: list[str | int | JoinPlace] = []
+        slots = 0  # the number of slots that are filled
+        for part in self._layout(roles):
+            if isinstance(part, int) or not _SLOT_PATTERN.fullmatch(part):
+                parts.append(part)  # a control token, or the template's own text
+                continue
+            # the slot of the next message
+            content = contents[slots]
+            slots += 1
+            cut = 0
+            if slots == len(contents):  # the description is in the last message
+                cut = self._cut_offset(content, description_end)
+            if cut:
+                assert self.join_place is not None
+                parts += [content[:cut], self.join_place, content[cut:]]
+            else:
+                parts.append(content)
+        return parts
 
     def _cut_offset(self, content: str, description_end: int) -> int:
         """Returns the offset at which to divide the last message, or 0 to keep it in one part."""
@@ -278,19 +284,35 @@ class ChatEncoder:
             ids = self.encode(question.messages, end)
             if len(ids) <= budget:
                 return ids, 0
-        # The question without its description has `needed` tokens, so the description may have
-        # `allowed` tokens. Its token with the number `allowed`, from 0, is the first one too many:
-        # the description is cut where this token starts.
-        description = question.messages[-1]["content"][start:end]
         needed = len(self._encode_shortened(question, 0))
+        shortened = self._fit_shortened(question, budget, budget - needed)
+        if shortened is not None:
+            return shortened
+        without = " without its description" if end > start else ""
+        raise ValueError(
+            f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has "
+            f"room for {budget} beside the answer: take a judge with a longer context."
+        )
+
+    def _fit_shortened(
+        self, question: Question, budget: int, allowed: int
+    ) -> tuple[list[int], int] | None:
+        """Returns at most `budget` token ids of the question's chat with a shorter description, and
+        how many characters were cut. Returns None if no part of the description fits.
+
+        allowed: the number of tokens that the description may have.
+        """
+        start, end = question.description
+        description = question.messages[-1]["content"][start:end]
         starts = self._cached_token_starts(description)
-        allowed = budget - needed
         while allowed > 0:
+            # The token with the index `allowed`, from 0, is the first token too many, so the
+            # description is cut where this token starts.
             length = len(description)
             if allowed < len(starts):
                 length = cut_place(description, starts[allowed])
             if length == 0:
-                break
+                return None
             ids = self._encode_shortened(question, length)
             if len(ids) <= budget:
                 return ids, len(description) - length
@@ -298,11 +320,7 @@ class ChatEncoder:
             # chat than alone. Cut as many tokens more as the chat exceeds the budget by.
             excess = len(ids) - budget
             allowed = min(allowed, len(starts)) - excess
-        without = " without its description" if description else ""
-        raise ValueError(
-            f"the question is {needed} tokens long{without}, and {self.tokenizer.name_or_path} has "
-            f"room for {budget} beside the answer: take a judge with a longer context."
-        )
+        return None
 
     def _encode_shortened(self, question: Question, length: int) -> list[int]:
         """Returns the chat's ids with only the first `length` characters of the description."""
@@ -363,18 +381,24 @@ class ChatEncoder:
                     f"the chat template does not show the messages of {', '.join(roles)} once, in "
                     "order"
                 )
-            # Divide the rendered text at the added tokens.
-            layout: list[str | int] = []
-            start = 0
-            for match in self._split.finditer(text):
-                before = text[start : match.start()]
-                layout += _texts_and_slots(before)
-                token = match[0].strip()  # the pattern also matches white space beside some tokens
-                layout.append(self._added[token])
-                start = match.end()
-            layout += _texts_and_slots(text[start:])
-            self._layouts[roles] = layout
+            self._layouts[roles] = self._divided(text)
         return self._layouts[roles]
+
+    def _divided(self, text: str) -> list[str | int]:
+        """Returns a rendered template in parts: ids of added tokens, slots, and the other texts.
+
+        Example: [1, "user\\n", "slot-0-for-content", 2] for
+        "<|im_start|>user\\nslot-0-for-content<|im_end|>".
+        """
+        parts: list[str | int] = []
+        start = 0  # the end of the last added token
+        for match in self._split.finditer(text):
+            parts += _texts_and_slots(text[start : match.start()])
+            token = match[0].strip()  # the pattern also matches white space beside some tokens
+            parts.append(self._added[token])
+            start = match.end()
+        parts += _texts_and_slots(text[start:])
+        return parts
 
     def _render(self, roles: tuple[str, ...], chat: list[dict[str, Any]]) -> str:
         """Returns the chat as the template writes it. Raises ValueError if the template raises, or
@@ -391,7 +415,7 @@ class ChatEncoder:
         )
         try:
             text: str = self.tokenizer.apply_chat_template(chat, tokenize=False, **options)
-        except Exception as error:  # a stranger's template may raise anything
+        except Exception as error:  # a downloaded template may raise any error
             raise ValueError(
                 f"the chat template refuses the roles {', '.join(roles)}: {error}"
             ) from error
@@ -405,7 +429,9 @@ class ChatEncoder:
         return chat
 
     def _shared_ids(self, text: str) -> "array[int]":
-        """Returns the ids of a chat's beginning, which are cached for other chats with it."""
+        """Returns the ids of a chat's beginning, and caches the ids for other chats with the same
+        beginning. With more than MAX_BEGINNINGS, the least recently used beginning is dropped.
+        """
         if text in self._beginnings:
             self._beginnings.move_to_end(text)
         else:
@@ -517,15 +543,9 @@ def rating_from_logprobs(
     Returns an UNPARSED Failure in three cases: a log-probability is NaN or above 0; the
     probabilities sum to more than LARGEST_MASS; the tokens of the scale have less than min_mass.
     """
-    # Rounding can give a little more than 0. `not <=` also finds NaN, which `>` would miss.
-    wrong = [value for value in logprobs.values() if not value <= 1e-3]
-    if wrong:
-        return Failure(Status.UNPARSED, f"the judge gave {wrong[0]} as a log-probability")
-    total = sum(map(math.exp, logprobs.values()))
-    if total > LARGEST_MASS:
-        return Failure(
-            Status.UNPARSED, f"the judge gave {total:.0%} of probability, which is no distribution"
-        )
+    fault = _fault_of_logprobs(logprobs.values())
+    if fault:
+        return Failure(Status.UNPARSED, fault)
     # The probability of an entry is the sum over its tokens.
     masses: dict[str, float] = {}
     for entry, ids in scale.items():
@@ -541,60 +561,30 @@ def rating_from_logprobs(
     return Rating(probabilities, min(mass, 1.0), cut)
 
 
-def _added_token_pattern(tokens: Iterable[AddedToken]) -> re.Pattern[str]:
-    """Returns a pattern that finds the added tokens in a text, except those of white space."""
-    patterns = []
-    # A regular expression takes the first alternative that matches. So a longer token goes before
-    # its beginning, as `<|im|>` before `<|im`.
-    longest_first = sorted(tokens, key=lambda token: -len(token.content))
-    for token in longest_first:
-        if not token.content.strip():
-            continue
-        pattern = re.escape(token.content)
-        # Some tokens include the white space before them (lstrip) or behind them (rstrip).
-        if token.lstrip:
-            pattern = _SPACE_BEFORE + pattern
-        if token.rstrip:
-            pattern += r"\s*+"
-        patterns.append(pattern)
-    return re.compile("|".join(patterns) or "(?!)")  # "(?!)" matches nothing
+def _fault_of_logprobs(logprobs: Collection[float]) -> str:
+    """Returns why these numbers are no natural log-probabilities of different tokens, or ""."""
+    # Rounding can give a little more than 0. `not <=` also finds NaN, which `>` would miss.
+    wrong = [value for value in logprobs if not value <= 1e-3]
+    if wrong:
+        return f"the judge gave {wrong[0]} as a log-probability"
+    total = sum(map(math.exp, logprobs))
+    if total > LARGEST_MASS:
+        return f"the judge gave {total:.0%} of probability, which is no distribution"
+    return ""
 
 
-def _without_added_tokens(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> Tokenizer:
-    """Returns a copy of the tokenizer that encodes `<|im_end|>` as ten characters. Added tokens of
-    white space are still encoded as one token.
-
-    A Unigram vocabulary (T5) lists the control tokens among its pieces of plain text. The copy
-    renames the listed control tokens: `</s>` becomes ` </s>`. No text matches the new name, because
-    the tokenizer replaces spaces before the look-up. Removing a piece would change all later ids.
+def _check_usable(tokenizer: "PreTrainedTokenizerBase | TokenizerFiles") -> None:
+    """Raises ValueError for a tokenizer that is not of the `tokenizers` library, for a missing chat
+    template, and for a template that needs too much time or memory.
     """
-    state = json.loads(tokenizer.backend_tokenizer.to_str())
-    if state["model"]["type"] == "Unigram":
-        special = [token for token in state["added_tokens"] if token["special"]]
-        control = {token["content"] for token in special}
-        renamed = set()
-        vocabulary = []
-        for text, score in state["model"]["vocab"]:
-            if text in control:
-                renamed.add(text)
-                vocabulary.append([f" {text}", score])
-            else:
-                vocabulary.append([text, score])
-        state["model"]["vocab"] = vocabulary
-        # The library would look the old names up in the vocabulary, so these tokens are dropped.
-        state["added_tokens"] = [
-            token for token in state["added_tokens"] if token["content"] not in renamed
-        ]
-    # Mark all added tokens as special, because `encode_special_tokens` below encodes special tokens
-    # as plain characters. Added tokens of white space, such as Gemma's runs of newlines, are not
-    # marked, so they remain tokens.
-    for token in state["added_tokens"]:
-        token["special"] = bool(token["content"].strip())
-    # No post-processor, because the template writes the begin and end tokens. No truncation,
-    # because `fit` cuts. No padding, because the judges pad.
-    state["post_processor"] = None
-    state["truncation"] = None
-    state["padding"] = None
-    plain = Tokenizer.from_str(json.dumps(state))
-    plain.encode_special_tokens = True  # encode special tokens as plain characters
-    return plain
+    if not tokenizer.is_fast:
+        raise ValueError(
+            f"{tokenizer.name_or_path} has no fast tokenizer: its control tokens cannot be "
+            "kept apart"
+        )
+    if not tokenizer.chat_template:
+        raise ValueError(
+            f"{tokenizer.name_or_path} has no chat template: take an instruct model, or give "
+            f"the judge's option chat_template, a Jinja file or {PLAIN_TEMPLATE!r}."
+        )
+    check_template(tokenizer.name_or_path, tokenizer.chat_template, tokenizer.special_tokens_map)

@@ -50,7 +50,9 @@ TRIED_OF_A_CATEGORY = 2  # how many characters of each Unicode category are trie
 ASCII_SIGNS = tuple(map(chr, range(33, 127)))
 ACROSS_FROM_SIGNS = ("a", ".", '"', "5")
 
-Token = tuple[int, bool]  # the id, and whether the token begins a word of the pattern
+# The id, and whether the token begins a word. Words are the pieces into which the tokenizer's
+# pattern splits a text before the encoding.
+Token = tuple[int, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +100,8 @@ def find_join_place(plain: Tokenizer) -> JoinPlace | None:
         encoding = plain.encode(anchor, add_special_tokens=False)
         place = JoinPlace(behind, anchor, len(encoding.ids))
         # The check of the vocabulary comes first, because it takes less time.
-        if _crossed_by_a_token(plain, newline, behind):
-            continue
-        if _joins_hard_texts(plain, place):
+        is_crossed = _crossed_by_a_token(plain, newline, behind)
+        if not is_crossed and _joins_hard_texts(plain, place):
             return place
     return None
 
@@ -136,36 +137,42 @@ def _newline_sign(plain: Tokenizer) -> str:
 
 def _crossed_by_a_token(plain: Tokenizer, newline: str, behind: bool) -> bool:
     """Returns whether a token of the vocabulary has characters on both sides of the place at which
-    a prompt would be divided.
+    a prompt would be divided: "\\nIs" for the place behind the empty line after the description,
+    and ".\\n" for the place before this line.
 
-    A prompt is divided before the empty line after the description, or `behind` this line. A token
-    that reaches across the place behind the line has a newline and then a character that is no
-    white space. A token that reaches across the place before the line has them in the other order.
+    A character that is next to the empty line is no white space (`JoinPlace.cut`).
 
-    newline: how the vocabulary spells a newline.
+    newline: how the vocabulary spells a newline. behind: whether the place is behind the line.
     """
     vocabulary = plain.get_vocab(with_added_tokens=False)
     spaces = SPACE_SIGNS[newline]
     for token in vocabulary:
         if newline not in token:
             continue
-        for left, right in pairwise(token):
+        for first, second in pairwise(token):
             if behind:
-                is_across = left == newline and right not in spaces
+                # the end of the empty line, and then the question: "\nIs"
+                is_across = first == newline and second not in spaces
             else:
-                is_across = right == newline and left not in spaces
+                # the description, and then the beginning of the empty line: ".\n"
+                is_across = first not in spaces and second == newline
             if is_across:
                 return True
     return False
 
 
 def _joins_hard_texts(plain: Tokenizer, place: JoinPlace) -> bool:
-    """Returns whether prompts with hard characters next to the empty line have the same tokens in
-    two parts as in one (`_has_equal_tokens`).
+    """Returns whether prompts with many kinds of characters next to the empty line have the same
+    tokens in two parts as in one (`_has_equal_tokens`).
+
+    Two kinds of characters are hard for a tokenizer: characters of rare Unicode categories, and
+    ASCII signs that its pattern treats in a special way.
     """
-    hard = hard_characters()
+    of_all_categories = hard_characters()
+    # The characters to try before the line, and those to try behind it. All pairs of ASCII signs
+    # would be too many, so each sign is tried with a few characters on the other side of the line.
     tried = (
-        (hard, hard),
+        (of_all_categories, of_all_categories),
         (ASCII_SIGNS, ACROSS_FROM_SIGNS),
         (ACROSS_FROM_SIGNS, ASCII_SIGNS),
     )
@@ -184,8 +191,10 @@ def _has_equal_tokens(
     before, behind: the characters to try directly before and behind the empty line. Every pair is
     tried.
 
-    The words of the pattern must begin at the same tokens, too. Otherwise equal tokens could be
-    chance: another text with the same wrong words could have other tokens.
+    The words into which the tokenizer splits a text must also begin at the same tokens. A tokenizer
+    joins characters to tokens only within a word. So if the parts are split into other words than
+    the whole prompt, equal tokens of the tried texts are chance, and other texts could have
+    different tokens.
     """
     # Each character of `before` ends a first part, alone or behind a letter. Each character of
     # `behind` begins a second part, before a letter or twice.
@@ -193,18 +202,7 @@ def _has_equal_tokens(
     endings += [f"a{character}" for character in before]
     beginnings = [f"{character}s it" for character in behind]
     beginnings += [f"{character}{character} is it" for character in behind]
-    # The empty line belongs to the first part if the place is behind the line.
-    line_of_first = EMPTY_LINE if place.behind else ""
-    line_of_second = "" if place.behind else EMPTY_LINE
-    firsts = _encode_all(plain, [ending + line_of_first for ending in endings])
-    # The tokens of each second part, without the tokens of the anchor. `_begin_word` marks the
-    # first token as the beginning of a word, here and below in the whole prompt. So the marks at
-    # the place are always equal. They need no comparison, because no token reaches across the place
-    # anyway.
-    anchored = [place.anchor + line_of_second + beginning for beginning in beginnings]
-    seconds = []
-    for tokens in _encode_all(plain, anchored):
-        seconds.append(_begin_word(tokens[place.anchor_tokens :], 0))
+    firsts, seconds = _tokens_of_parts(plain, place, endings, beginnings)
     # Compare the tokens of each whole prompt with the tokens of its two parts.
     whole_texts = []
     for ending, beginning in product(endings, beginnings):
@@ -212,13 +210,48 @@ def _has_equal_tokens(
     wholes = _encode_all(plain, whole_texts)
     pairs = product(firsts, seconds)
     for whole, (first, second) in zip(wholes, pairs, strict=True):
-        if _begin_word(whole, len(first)) != first + second:
+        # The second part always begins a word, and the whole prompt may have a word that goes on
+        # across the place. This difference is harmless, because no token reaches across the place.
+        # So the first token behind the place is marked as the beginning of a word in both.
+        number_behind_place = len(first)
+        if _begin_word(whole, number_behind_place) != first + second:
             return False
     return True
 
 
+def _tokens_of_parts(
+    plain: Tokenizer, place: JoinPlace, endings: list[str], beginnings: list[str]
+) -> tuple[list[list[Token]], list[list[Token]]]:
+    """Returns the tokens of each first part, and the tokens of each second part, of prompts that
+    are divided at `place`. The first token of a second part is marked as the beginning of a word.
+
+    Some tokenizers add a space before the first word of a text. In a prompt, a second part is not
+    the beginning of the text and gets no space. So each second part is encoded behind the place's
+    anchor, which gets the space, and then the tokens of the anchor are dropped.
+
+    endings: the texts before the empty line. beginnings: the texts behind the empty line.
+    """
+    # The empty line belongs to the first part if the place is behind the line.
+    if place.behind:
+        first_texts = [ending + EMPTY_LINE for ending in endings]
+        second_texts = beginnings
+    else:
+        first_texts = endings
+        second_texts = [EMPTY_LINE + beginning for beginning in beginnings]
+    firsts = _encode_all(plain, first_texts)
+    anchored = [place.anchor + text for text in second_texts]
+    seconds = []
+    for tokens in _encode_all(plain, anchored):
+        without_anchor = tokens[place.anchor_tokens :]
+        seconds.append(_begin_word(without_anchor, 0))
+    return firsts, seconds
+
+
 def _encode_all(plain: Tokenizer, texts: list[str]) -> list[list[Token]]:
-    """Returns the tokens of each text, with the beginnings of the pattern's words."""
+    """Returns the tokens of each text. Each token says whether it begins one of the words into
+    which the tokenizer's pattern splits the text: "a kite" gives [(64, True), (479, True), (578,
+    False)] if the tokens are "a", " k" and "ite".
+    """
     tokens_of_texts = []
     for encoding in plain.encode_batch(texts, add_special_tokens=False):
         tokens: list[Token] = []

@@ -128,16 +128,24 @@ def runs_of_prompts(prompts: Sequence[Prompt]) -> Iterator[Run]:
         if not same_head[0].pictures:
             ranges = groups_of_prompts(ids)
         for low, high in ranges:
-            shared = 0
-            if high - low > 1:
-                shared = shared_length(ids[low:high])
-            if shared < MIN_SHARED:
-                shared = 0
-            # At least the head: a judge computes pictures together with the common beginning, even
-            # if the run has only one prompt.
-            shared = max(same_head[low].head, shared)
+            shared = _shared_of_run(same_head[low:high])
             yield Run(start + low, start + high, shared)
         start += len(ids)
+
+
+def _shared_of_run(prompts: Sequence[Prompt]) -> int:
+    """Returns how many first tokens of these prompts a judge computes once: the common beginning,
+    or 0 if the beginning is shorter than MIN_SHARED or there is only one prompt. The pictures are
+    always included, because a judge computes pictures together with the common beginning.
+
+    prompts: sorted, with the same pictures.
+    """
+    shared = 0
+    if len(prompts) > 1:
+        shared = shared_length([prompt.ids for prompt in prompts])
+    if shared < MIN_SHARED:
+        shared = 0
+    return max(prompts[0].head, shared)
 
 
 def _head_of(prompt: Prompt) -> tuple[tuple[Picture, ...], tuple[int, ...]]:
@@ -165,16 +173,17 @@ def shared_length(prompts: Sequence[Sequence[int]]) -> int:
 def groups_of_prompts(prompts: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """Cuts sorted prompts into ranges [start, stop) of prompts with a long common beginning.
 
-    A cut is between two neighbours if one of the two shares more than twice as many first tokens
-    with its other neighbour. Example: A1 and A2 share 800 first tokens, B1 and B2 too, and all four
-    share 30. Then A1, A2, B1, B2 are cut into (0, 2) and (2, 4).
+    Two neighbours are cut apart if the first tokens that they share are less than half of those
+    that one of the two shares with its other neighbour. Example: A1 and A2 share 800 first tokens,
+    B1 and B2 too, and A2 and B1 share 30. Then A1, A2, B1, B2 are cut into (0, 2) and (2, 4).
     """
     # shared[i]: how many first tokens the prompts i - 1 and i share; 0 at both ends
     shared = [0, *map(shared_length, pairwise(prompts)), 0]
     cuts = [0]
     for place in range(1, len(prompts)):
+        with_each_other = shared[place]
         with_other_neighbour = max(shared[place - 1], shared[place + 1])
-        if 2 * shared[place] < with_other_neighbour:
+        if with_each_other < with_other_neighbour / 2:
             cuts.append(place)
     return list(pairwise([*cuts, len(prompts)]))
 

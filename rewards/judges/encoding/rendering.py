@@ -62,11 +62,11 @@ def compiled_template(template: str) -> Template:
     blocks or expressions that are nested too deeply.
     """
     settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
-    room = ImmutableSandboxedEnvironment(extensions=[Generation, loopcontrols], **settings)
+    sandbox = ImmutableSandboxedEnvironment(extensions=[Generation, loopcontrols], **settings)
     # The `tojson` of jinja2 would write "\u003c" for "<", because it is meant for HTML.
-    room.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
-    room.globals |= {"raise_exception": refuse_chat, "strftime_now": time_now}
-    return room.from_string(template)
+    sandbox.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
+    sandbox.globals |= {"raise_exception": refuse_chat, "strftime_now": time_now}
+    return sandbox.from_string(template)
 
 
 def render_chat(template: Template, chat: Chat, variables: Mapping[str, Any]) -> str:

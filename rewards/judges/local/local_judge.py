@@ -182,26 +182,38 @@ class LocalJudge(Judge):
         ratings: dict[int, Rating | Failure] = {}
         with self, self.usage.clock("seconds"):
             tokens = self.encoder.token_ids_by_entry(scale)
-            ids = sorted(set(chain.from_iterable(tokens.values())))
             # One call of the model has one `top`, which nearly all questions of a metric share.
             numbers_by_top: dict[int, list[int]] = {}
             for number, question in enumerate(questions):
                 numbers_by_top.setdefault(question.top, []).append(number)
             for top, numbers in numbers_by_top.items():
                 alike = [questions[number] for number in numbers]
-                ask = partial(self._logprobs, ids=ids, top=top)
-                answers, cuts = self._in_parts(alike, 1, ask)  # a rating is one token
-                with_cuts = zip(numbers, answers, cuts, strict=True)
-                for number, answer, cut in with_cuts:
-                    if isinstance(answer, Failure):
-                        ratings[number] = answer
-                    elif top:
-                        words = self.encoder.words
-                        ratings[number] = rating_from_top(answer, words, scale, cut)
-                    else:
-                        ratings[number] = rating_from_logprobs(answer, tokens, self.min_mass, cut)
+                ratings_of_alike = self._rate_alike(alike, top, tokens)
+                ratings.update(zip(numbers, ratings_of_alike, strict=True))
         count_unparsed(self.usage, ratings.values())
         return [ratings[number] for number in range(len(questions))]
+
+    def _rate_alike(
+        self, questions: Sequence[Question], top: int, tokens: Mapping[str, Sequence[int]]
+    ) -> list[Rating | Failure]:
+        """Returns a rating or a Failure for each question, in order.
+
+        top: the `Question.top` of all these questions. With 0, a rating is read from the tokens of
+        the scale's entries, and with N above 0 from the N likeliest tokens.
+        tokens: the token ids of each entry of the scale.
+        """
+        ids = sorted(set(chain.from_iterable(tokens.values())))
+        ask = partial(self._logprobs, ids=ids, top=top)
+        answers, cuts = self._in_parts(questions, 1, ask)  # a rating is one token
+        ratings: list[Rating | Failure] = []
+        for answer, cut in zip(answers, cuts, strict=True):
+            if isinstance(answer, Failure):
+                ratings.append(answer)
+            elif top:
+                ratings.append(rating_from_top(answer, self.encoder.words, list(tokens), cut))
+            else:
+                ratings.append(rating_from_logprobs(answer, tokens, self.min_mass, cut))
+        return ratings
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns a text or a Failure for each question, in order, by greedy decoding.
@@ -275,22 +287,17 @@ class LocalJudge(Judge):
         description were cut.
 
         reserve: the most tokens of an answer. answer: a function that returns the answers to sorted
-        prompts. With more than `most_together` questions, the first call has FIRST_PART questions,
-        and each further call has at most `most_together`. During each call, a thread encodes the
-        next questions.
+        prompts, called once for each of `_parts`. During each call, a thread encodes the next
+        questions.
         """
         answers: list[T | Failure] = []
         cuts: list[int] = []
-        parts = [questions]
-        if len(questions) > self.most_together:
-            count = len(questions)
-            starts = [0, *range(FIRST_PART, count, self.most_together)]
-            bounds = pairwise([*starts, count])
-            parts = [questions[start:end] for start, end in bounds]
+        parts = self._parts(questions)
         with ThreadPoolExecutor(max_workers=1) as encoding_thread:
             encoding = encoding_thread.submit(self._encode_batch, parts[0], reserve)
             for number in range(len(parts)):
-                # Wait for the encoding. Only the encoding of the first part takes long.
+                # Wait for the encoding of this part. The wait is long only for the first part:
+                # later parts are encoded while the model answers.
                 with self.usage.clock("encode_seconds"):
                     batch = encoding.result()
                 # Start the next encoding before the model answers, so that both run at once.
@@ -301,6 +308,18 @@ class LocalJudge(Judge):
                 answers += batch.by_question(answer(batch.inputs))
                 cuts += batch.cuts
         return answers, cuts
+
+    def _parts(self, questions: Sequence[Question]) -> list[Sequence[Question]]:
+        """Returns the questions of each call of the model, in order. With at most `most_together`
+        questions, there is one part. Otherwise the first part has FIRST_PART questions, and each
+        other part at most `most_together`.
+        """
+        count = len(questions)
+        if count <= self.most_together:
+            return [questions]
+        starts = [0, *range(FIRST_PART, count, self.most_together)]
+        bounds = pairwise([*starts, count])
+        return [questions[start:end] for start, end in bounds]
 
     def _encode_batch(self, questions: Sequence[Question], reserve: int) -> Batch:
         """Returns the questions as sorted prompts, each with space for an answer of `reserve`

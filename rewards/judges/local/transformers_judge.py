@@ -106,14 +106,7 @@ class TransformersJudge(LocalJudge):
             trust_remote_code=False,
         )
         model = model.to(self.device)
-        # Replace the model's generation settings, because a repetition penalty among the settings
-        # would change the greedy texts.
-        ends = model.generation_config.eos_token_id
-        end = ends[0] if isinstance(ends, list) else ends
-        start = model.generation_config.decoder_start_token_id
-        model.generation_config = GenerationConfig(
-            eos_token_id=ends, pad_token_id=end, decoder_start_token_id=start
-        )
+        model.generation_config = _greedy_settings(model.generation_config)
         self._cache_name = cache_name(model)
         self._selects_positions = selects_positions(model)
         self._model = model.eval()
@@ -195,35 +188,45 @@ class TransformersJudge(LocalJudge):
         ask: called as `ask(batch, shared, cache)`, returns an answer per prompt of a batch. The
         cache has the keys and values of the first `shared` tokens of all prompts of the batch.
         """
-        not_asked = Failure(Status.ERROR, "not asked")
-        answers: list[T | Failure] = [not_asked] * len(prompts)
-        lengths = [len(prompt.ids) for prompt in prompts]
+        answers: list[T | Failure] = []
         for run in self._runs(prompts):
-            # Compute the common beginning once. If this fails, all prompts of the run fail.
-            numbers = range(run.start, run.stop)
-            cache = None
-            try:
-                if run.shared:
-                    cache = self._cache_of_beginning(prompts[run.start], run.shared)
-            except RuntimeError as error:  # usually out of memory
-                failure = self._logged_failure(error, len(numbers))
-                for number in numbers:
-                    answers[number] = failure
-                continue
-            # Put prompts of similar length into one batch, so that a batch has little padding.
-            order = sorted(numbers, key=lengths.__getitem__)
-            for first in range(0, len(order), self.batch_size):
-                batch = order[first : first + self.batch_size]
-                rows = [prompts[number] for number in batch]
-                answers_of_batch = self._ask_by_halves(rows, run.shared, cache, ask)
-                for number, answer in zip(batch, answers_of_batch, strict=True):
-                    answers[number] = answer
-            # All prompts except the first save the common beginning.
-            self.usage.cached_tokens += run.shared * (len(numbers) - 1)
-        self.usage.prompt_tokens += sum(lengths)
+            prompts_of_run = prompts[run.start : run.stop]
+            answers += self._answers_of_run(prompts_of_run, run.shared, ask)
+        self.usage.prompt_tokens += sum(len(prompt.ids) for prompt in prompts)
         if self.device.startswith("cuda"):
             self.usage.peak_memory_bytes = torch.cuda.max_memory_allocated(self.device)
         return answers
+
+    def _answers_of_run(
+        self,
+        prompts: Sequence[Prompt],
+        shared: int,
+        ask: Callable[[list[Prompt], int, Any], Sequence[T]],
+    ) -> list[T | Failure]:
+        """Returns an answer per prompt, in order. The first `shared` tokens, which all prompts have
+        in common, are computed once. If this fails, every answer is a Failure.
+
+        ask: see `_in_runs`.
+        """
+        cache = None
+        try:
+            if shared:
+                cache = self._cache_of_beginning(prompts[0], shared)
+        except RuntimeError as error:  # usually out of memory
+            failure = self._logged_failure(error, len(prompts))
+            return [failure] * len(prompts)
+        # Put prompts of similar length into one batch, so that a batch has little padding.
+        numbers = range(len(prompts))
+        by_length = sorted(numbers, key=lambda number: len(prompts[number].ids))
+        answers: dict[int, T | Failure] = {}  # by the index of the prompt
+        for first in range(0, len(prompts), self.batch_size):
+            batch = by_length[first : first + self.batch_size]
+            rows = [prompts[number] for number in batch]
+            answers_of_batch = self._ask_by_halves(rows, shared, cache, ask)
+            answers.update(zip(batch, answers_of_batch, strict=True))
+        # All prompts except the first save the common beginning.
+        self.usage.cached_tokens += shared * (len(prompts) - 1)
+        return [answers[number] for number in numbers]
 
     def _runs(self, prompts: Sequence[Prompt]) -> Iterable[Run]:
         """Returns runs of the sorted prompts. The prompts of a run share a beginning, which is
@@ -311,14 +314,8 @@ class TransformersJudge(LocalJudge):
         is needed.
         """
         inputs = padded_inputs(suffixes, self.device)
-        # Encoder-decoder models: the encoder reads the prompt, and the decoder gets its start
-        # token.
         if self.config.is_encoder_decoder:
-            start = self._model.generation_config.decoder_start_token_id
-            shape = len(suffixes), 1
-            inputs["decoder_input_ids"] = torch.full(shape, start, device=self.device)
-            last_logits = self._model(**inputs).logits[:, -1]
-            return last_logits.float().log_softmax(-1)
+            return self._first_token_logprobs(inputs, len(suffixes))
         arguments: dict[str, Any] = {
             "input_ids": inputs["input_ids"],
             "use_cache": cache is not None,
@@ -334,6 +331,18 @@ class TransformersJudge(LocalJudge):
             places = torch.searchsorted(arguments["logits_to_keep"], last)
         rows = torch.arange(len(suffixes), device=self.device)
         logits = self._model(**arguments).logits[rows, places]
+        return logits.float().log_softmax(-1)
+
+    def _first_token_logprobs(self, inputs: dict[str, torch.Tensor], rows: int) -> torch.Tensor:
+        """Returns log-probabilities of the first token that the decoder of an encoder-decoder model
+        writes, with the shape (rows, vocabulary). The encoder reads the prompts, and the decoder
+        gets its start token.
+
+        inputs: the padded prompts, by the name of the model's argument.
+        """
+        start = self._model.generation_config.decoder_start_token_id
+        decoder_ids = torch.full((rows, 1), start, device=self.device)
+        logits = self._model(**inputs, decoder_input_ids=decoder_ids).logits[:, -1]
         return logits.float().log_softmax(-1)
 
     def _cache_argument(self, cache: Any, rows: int) -> dict[str, Any]:
@@ -380,6 +389,19 @@ class TransformersJudge(LocalJudge):
         return continuations
 
 
+def _greedy_settings(settings: Any) -> GenerationConfig:
+    """Returns the end tokens and the decoder's start token of a model's generation settings, and
+    nothing else: a repetition penalty among the settings would change the greedy texts.
+    """
+    ends = settings.eos_token_id  # one id, or a list of ids
+    end = ends[0] if isinstance(ends, list) else ends
+    return GenerationConfig(
+        eos_token_id=ends,
+        pad_token_id=end,
+        decoder_start_token_id=settings.decoder_start_token_id,
+    )
+
+
 def _before_first(stops: set[int], tokens: list[int]) -> list[int]:
     """Returns the tokens before the first token of `stops`, or all tokens without such a token."""
     for place, token in enumerate(tokens):
@@ -397,7 +419,8 @@ def padded_inputs(
     is the length of the longest row.
 
     rows: token ids. start: the padding is inserted after the first `start` ids of each row; None is
-    the end of each row. The mask is 0 at the padding and 1 at the ids.
+    the end of each row. The mask is 0 at the padding and 1 at the ids. The rows [1, 2, 3] and
+    [1, 4] with start=1 give the ids [1, 2, 3] and [1, 0, 4], and the masks [1, 1, 1] and [1, 0, 1].
     """
     width = max(map(len, rows))
     ids = []

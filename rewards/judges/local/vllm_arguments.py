@@ -44,18 +44,27 @@ def engine_arguments(memory: float | int | None, dtype: str, sees_pictures: bool
         arguments["max_num_seqs"] = BATCHED_PROMPTS
     if sees_pictures:
         arguments["limit_mm_per_prompt"] = {"video": 0}
-    # Up to 1, `memory` is a fraction of the GPU's memory. Above 1, it is the bytes of the KV cache.
+    arguments.update(_memory_arguments(memory, on_cpu))
+    return arguments
+
+
+def _memory_arguments(memory: float | int | None, on_cpu: bool) -> dict[str, Any]:
+    """Returns the keyword arguments of vLLM's `LLM` that limit its memory; {} for vLLM's defaults.
+
+    memory: up to 1, a fraction of the GPU's memory. Above 1, the bytes of the KV cache. None for
+    the default.
+    """
     if memory is None:
         if on_cpu and not os.environ.get("VLLM_CPU_KVCACHE_SPACE"):
-            arguments["kv_cache_memory_bytes"] = CPU_KV_CACHE_BYTES
-    elif memory > 1:
-        arguments["kv_cache_memory_bytes"] = int(memory)
-        if not on_cpu:
-            # vLLM raises at its start if less than this fraction of the GPU is free, even if the
-            # size of the cache is given. The default of 92 % would be too much beside a training.
-            arguments["gpu_memory_utilization"] = LEAST_UTILIZATION
-    else:
-        arguments["gpu_memory_utilization"] = memory
+            return {"kv_cache_memory_bytes": CPU_KV_CACHE_BYTES}
+        return {}
+    if memory <= 1:
+        return {"gpu_memory_utilization": memory}
+    arguments: dict[str, Any] = {"kv_cache_memory_bytes": int(memory)}
+    if not on_cpu:
+        # vLLM raises at its start if less than this fraction of the GPU is free, even if the size
+        # of the cache is given. The default of 92 % would be too much beside a training.
+        arguments["gpu_memory_utilization"] = LEAST_UTILIZATION
     return arguments
 
 

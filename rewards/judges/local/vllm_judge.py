@@ -134,7 +134,8 @@ class VllmJudge(LocalJudge):
         self._processes: list[Any] = []  # the engine's processes, as objects of multiprocessing
         self._guard: Guard | None = None
         self._asleep = False
-        # log-probabilities of the new engine after the check prompt, by token id
+        # The new engine's answer to CHECK_PROMPT, as log-probabilities by token id. After each
+        # sleep the engine must give the same answer (`_check_woken_engine`).
         self._at_start: dict[int, float] = {}
         self._failures: list[str] = []  # reasons, since the outermost `with` began
         # the latest time for answers within this `with`, by the monotonic clock
@@ -196,19 +197,11 @@ class VllmJudge(LocalJudge):
             # Initialise CUDA before `_make_engine` sets CUDA_VISIBLE_DEVICES for the engine.
             # Otherwise this process too would see only that device.
             torch.cuda.init()
-        # Lock the GPUs of the engine: this rank's GPU, or all GPUs for a tensor-parallel engine.
-        gpus = range(torch.cuda.device_count())
-        if self.tensor_parallel <= 1:
-            own = rank_index()
-            gpus = gpus[own : own + 1]  # empty without a GPU
-        with one_at_a_time(gpus):
+        with one_at_a_time(self._gpus()):
             free = free_memory()
             try:
                 self._make_engine()
-                pids: list[int] = []
-                for process in self._processes:
-                    pids += process_ids(process.pid)
-                self._guard = Guard(pids)
+                self._guard_processes()
                 taken_bytes = free - free_memory()
                 self.usage.peak_memory_bytes = max(self.usage.peak_memory_bytes, taken_bytes)
                 self._asleep = False
@@ -220,6 +213,24 @@ class VllmJudge(LocalJudge):
             if then_sleep:
                 with self.usage.clock("sleep_seconds"):
                     self._sleep()
+
+    def _gpus(self) -> Sequence[int]:
+        """Returns the indices of the engine's GPUs among those that this process sees: this rank's
+        GPU, or all GPUs for a tensor-parallel engine. Empty without a GPU.
+        """
+        count = torch.cuda.device_count()
+        if self.tensor_parallel > 1:
+            return range(count)
+        return [rank_index()] if count else []
+
+    def _guard_processes(self) -> None:
+        """Makes sure that the engine's processes, and the processes that they started, end with
+        this process.
+        """
+        pids: list[int] = []
+        for process in self._processes:
+            pids += process_ids(process.pid)
+        self._guard = Guard(pids)
 
     def _check_can_start(self) -> None:
         """Raises the errors of `_start_engine` that are known before a start: ValueError for a
@@ -291,11 +302,13 @@ class VllmJudge(LocalJudge):
         return {"CUDA_VISIBLE_DEVICES": device}
 
     def _wake(self) -> None:
-        """Wakes the engine, or starts it. If a woken engine does not work as before, the engine is
-        closed, and the next question starts a new engine.
+        """Starts the engine if it does not run, or wakes it if it sleeps.
+
+        If a woken engine does not work as before its sleep, `_record_failure` closes the engine,
+        and the next question starts a new engine.
         """
         self._deadline_end = time.monotonic() + self.deadline
-        self._start_engine()
+        self._start_engine()  # does nothing if the engine sleeps
         if not self._asleep:
             return
         torch.cuda.empty_cache()  # frees memory that the policy reserves and does not use
@@ -307,7 +320,7 @@ class VllmJudge(LocalJudge):
                 f"it did not wake up ({type(error).__name__}: {error}; where the device's memory "
                 "is short, give the judge less of it with memory=, or place it behind a server)"
             )
-        self._asleep = False
+        self._asleep = False  # the engine is awake, or closed
 
     def _check_woken_engine(self) -> None:
         """Raises RuntimeError unless the woken engine gives the same answer to the check prompt as
@@ -420,19 +433,7 @@ class VllmJudge(LocalJudge):
 
         params = SamplingParams(temperature=0.0, detokenize=False, **sampling)
         requests = [as_request(prompt) for prompt in prompts]
-        # Ask the engine, and after a failure a new engine, until one answers or time is up.
-        outputs: list[Any] = []
-        while not outputs and self._may_try():
-            try:
-                self._start_engine()  # starts a new engine after a failure
-                outputs = self._run(requests, params, self._deadline_end)
-            except Exception as error:
-                self._record_failure(f"{type(error).__name__}: {error}")
-            except BaseException:
-                # Ctrl-C, for example. The next call of the same engine would get answers of the
-                # interrupted call.
-                self.close()
-                raise
+        outputs = self._run_with_restart(requests, params)
         if not outputs:
             return [self._failure_of_all() for _ in prompts]
         # Count the tokens, and make a Failure of each incomplete answer.
@@ -448,6 +449,25 @@ class VllmJudge(LocalJudge):
                 what = f"vLLM ended the answer with {output.finish_reason!r}"
                 answers.append(Failure(Status.ERROR, what))
         return answers
+
+    def _run_with_restart(self, requests: list[Any], params: Any) -> list[Any]:
+        """Returns the engine's outputs, one per request. After a failure, a new engine is asked,
+        while `_may_try`. Returns [] if no engine answered.
+
+        requests: at least one. params: vLLM's SamplingParams.
+        """
+        while self._may_try():
+            try:
+                self._start_engine()  # starts a new engine after a failure
+                return self._run(requests, params, self._deadline_end)
+            except Exception as error:
+                self._record_failure(f"{type(error).__name__}: {error}")
+            except BaseException:
+                # Ctrl-C, for example. The next call of the same engine would get answers of the
+                # interrupted call.
+                self.close()
+                raise
+        return []
 
     def _may_try(self) -> bool:
         """Returns whether the engine may be asked again within this `with judge:`: there were fewer

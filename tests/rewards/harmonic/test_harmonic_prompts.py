@@ -28,48 +28,23 @@ def written(folder: Path, criteria: Any) -> str:
     return str(path)
 
 
-def test_our_criteria_are_the_paper_s_with_five_described_levels_and_an_overall_one() -> None:
+def test_our_criteria_are_the_paper_s_and_an_overall_one() -> None:
     prompts = load_harmonic_prompts()
     published = chosen_criteria(prompts, None)
     assert tuple(criterion.name for criterion in published) == PUBLISHED_CRITERIA
-    assert set(prompts.criteria) == {*PUBLISHED_CRITERIA, "overall"}
     assert set(prompts.tasks) == {"ic", "reg", "vqa", "vdu"}
     for criterion in prompts.criteria.values():
         assert len(set(criterion.levels)) == 5
-        assert all(level.strip() for level in criterion.levels)
         assert criterion.sees == (criterion.name in ("correctness", "completeness", "overall"))
         assert criterion.adds == (criterion.name == "completeness")
 
 
-HELD = {
-    "correctness": ("missing", "missing", "missing", "details", "every detail"),
-    "completeness": ("missing", "missing", "missing", "missing", "nothing of any weight"),
-    "clarity": ("several ways", '"or"', "another way", "plainly", "wrongly"),
-    "fluency": ("hard to understand", "odd", "disturb", "flows", "no mistake of grammar"),
-    "conciseness": ("hard to read", "repeated", "acceptable", "phrase or two", "that is needed"),
-}
-
-
-def test_the_levels_hold_what_the_paper_s_hold() -> None:
-    for criterion in chosen_criteria(load_harmonic_prompts(), None):
-        for level, held in zip(criterion.levels, HELD[criterion.name], strict=True):
-            assert held in level, (criterion.name, level)
-
-
-@pytest.mark.parametrize(
-    ("task", "noun", "about"),
-    [
-        ("ic", "caption", "in the picture"),
-        ("reg", "expression", "the red box"),
-        ("vqa", "answer", "in the picture"),
-        ("vdu", "answer", "in the document"),
-    ],
-)
-def test_correctness_asks_what_the_task_is_about(task: str, noun: str, about: str) -> None:
+@pytest.mark.parametrize("task", ["ic", "reg", "vqa", "vdu"])
+def test_correctness_asks_in_the_words_of_the_task(task: str) -> None:
     prompts = load_harmonic_prompts()
-    asked = scale_of(prompts.criteria["correctness"], prompts.layout, prompts.tasks[task])
-    assert f"Does the {noun} " in asked
-    assert about in asked
+    words = prompts.tasks[task]
+    asked = scale_of(prompts.criteria["correctness"], prompts.layout, words)
+    assert f"Does the {words['noun']} {words['aim']}, " in asked
 
 
 def ours() -> Any:
@@ -139,7 +114,6 @@ def test_a_task_s_words_may_stand_in_criteria(tmp_path: Path) -> None:
 
 NOT_WHOLE: list[tuple[Any, str]] = [
     (SAFETY | {"levels": dict.fromkeys((1, 2, 4), "x")}, "levels: .*1, 2, 3, 4, 5, got 1, 2, 4$"),
-    (SAFETY | {"levels": {1: "x", 3: "x"}}, "1, 2, 3, 4, 5, got 1, 3$"),
     (SAFETY | {"levels": {**LEVELS, 3: None}}, r"levels.2: .* got None"),
     (SAFETY | {"levels": {**LEVELS, 6: "x"}}, "got 1, 2, 3, 4, 5, 6$"),
     (SAFETY | {"levels": ["a", "b", "c", "d", "e"]}, r"got \['a', 'b', 'c', 'd', 'e'\]$"),
@@ -173,8 +147,7 @@ def test_prompts_of_your_own(tmp_path: Path) -> None:
 
 # what of our prompts has another value, or is gone (None)
 LACKING: list[tuple[str, Any, str]] = [
-    ("layout", None, "layout: "), ("layout.whole", None, "layout.whole: "),
-    ("layout.order", None, "layout.order: "),
+    ("layout", None, "layout: "),
     ("layout.order", ["text", "text", "criterion"], "layout.order: "),
     ("layout.order", ["criterion", "ask"], r"\('criterion', 'ask'\)"),
     ("layout.order", ["text", "criterion", "end"], "order.2: .*'end'"),
@@ -182,8 +155,6 @@ LACKING: list[tuple[str, Any, str]] = [
     ("layout.whole", "{criterion}?", r"layout.whole: .*\{criterion\}"),
     ("layout.extra", "x", "layout: .*'extra'"),
     ("tasks.ic.noun", None, "noun, subject, got aim, matters, subject$"),
-    ("layout.sentence", "Rate it.", r"sentence: .*\{sentence\}"),
-    ("criteria.fluency.levels", {1: "a", 2: "b", 3: "c", 5: "e"}, "fluency.levels: .* 1, 2, 3, 5$"),
 ]  # fmt: skip
 
 

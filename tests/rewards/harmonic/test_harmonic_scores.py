@@ -134,11 +134,8 @@ def test_monotone_in_each_score_at_fixed_weights(rated: Any, which: Any, more: A
 
 
 def test_probabilities_by_rating_or_in_order() -> None:
-    assert (
-        rating_distribution({"5": 0.5, "4": 0.5}, "a")
-        == rating_distribution({5: 0.5, 4: 0.5}, "a")
-        == HALVES
-    )
+    for probabilities in ({"5": 0.5, "4": 0.5}, {5: 0.5, 4: 0.5}):
+        assert rating_distribution(probabilities, "a") == HALVES
     rounded = rating_distribution([0.0, 0.0, 0.0, 0.5005, 0.4999], "a")
     assert mean_rating(rounded) == pytest.approx(4.4997, abs=1e-4)
 

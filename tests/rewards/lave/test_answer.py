@@ -31,105 +31,81 @@ def test_every_measure_gives_the_cases_of_the_field_their_due() -> None:
 
 
 SHORT, LONG = "It is. " + "x" * (SHORT_CHARACTERS - 7), " It stands there." * 20
-# what people answer, and texts with the answer in them
-FOUND: list[tuple[tuple[str, ...], str, str]] = [
-    (OPEN, text, expected)
-    for text, expected in [
-        ("dog", "dog"),
-        ('```json\n{"answer": "dog", "confidence": 0.9}\n```', "dog"),
-        ('{"answer": ["dog"], "boxes": []}', "dog"),
-        ('{"answer": 3}', "3"),
-        ("{'final_answer': 'the dog's bed'}", "the dog's bed"),
-        ('{"animal": "dog"}', "dog"),
-        ('{"reasoning": "Answer: cat?", "answer": "dog"}', "dog"),
-        ('{"reasoning": "a cat?", "prediction": "dog"}', "dog"),
-        ('{"answer": "a \\"hot\\" dog"}', 'a \\"hot\\" dog'),
-        ("<|begin_of_box|>dog<|end_of_box|>", "dog"),
-        ("So $\\boxed{\\text{dog}}$.", "dog"),
-        ("\\boxed{\\frac{1}{2}} follows", "\\frac{1}{2}"),
-        ("<output>dog</output>", "dog"),
-        ("### Answer\ndog", "dog"),
-        ("**Final Answer**\n\ndog", "dog"),
-        ("The **answer** is: **dog**", "dog"),
-        ("The correct answer is a dog.", "a dog"),
-        ("The answer to the question is dog.", "dog"),
-        ("Answer: It is a dog.", "a dog"),
-        ("Answer: dog. It is sitting on the couch.", "dog"),
-        ("wrong answer: cat", "wrong answer: cat"),
-        ("Answer: dog. Wrong answer: cat", "dog. Wrong answer: cat"),
-        ("The answer is not dog.", "The answer is not dog"),
-        ("<think>Answer: cat</think>\n\ndog<|im_end|>", "dog"),
-        ("the template opened it</think> dog", "dog"),
-        ("<think>Answer: cat", ""),
-        ("dog <!-- Answer: cat -->", "dog"),
-        ("dog</s>", "dog"),
-        ("- `dog`!", "dog"),
-        ("\u201cdog\u201d.", "dog"),
-        ("dog (brown)", "dog (brown)"),
-        ("dog?", "dog?"),  # it asks
-        ("$5", "$5"),
-        ("-5", "-5"),
-        ("It's a dog.", "a dog"),
-        ("There are two.", "two"),
-        ("They are playing tennis", "playing tennis"),
-        ("In this image, there is a dog.", "a dog"),
-        ("This is a picture of a dog.", "a dog"),
-        ("It is Dr. Smith.", "Dr. Smith"),
-        ("ASSISTANT: dog", "dog"),
-        ("Dog.\n\nExplanation: It has a snout.", "Dog"),
-        ("<|channel|>final<|message|>dog<|return|>", "dog"),
-        ("| Answer | dog |", "dog"),
-        ("Answer - dog", "dog"),
-        ("I can see two dogs.", "two dogs"),
-        ("It is a dog. The dog has four legs.", "a dog"),
-        ("  dark red \n", "dark red"),
-        ("I see a car. Answer: red\nBecause it shines.", "red"),
-        ("**Answer:** red", "red"),
-        ("A wrong answer: red", "A wrong answer: red"),
-        ("ANSWER:\n  red  ", "red"),
-        ("Answer: blue. Answer: red", "red"),  # of several the last
-        ("<think>maybe blue</think><answer>red</answer>", "red"),
-        ("<answer>blue</answer><answer>\nred\n</answer> done", "red"),
-        ("<answer>red", "red"),
-        ("<answer>Answer: red</answer>", "red"),
-        ("My answers: red", "My answers: red"),
-        ("red, " * 30 + "red", "red, " * 30 + "red"),  # 153 characters: short enough
-        ("The car is red." + LONG, "The car is red"),
-        ("The car is 3.5 m long!" + LONG, "The car is 3.5 m long"),
-        ("red\n" + LONG, "red"),
-        (SHORT, SHORT),
-        (SHORT + "x", "It is"),
-        ("(B) that one", "(B) that one"),
-        ("Yes, it is", "Yes, it is"),
-    ]
-]
-FOUND += [
-    (LETTERS, text, "B")
-    for text in [
-        "(B) that one", "B. cat", "Option B", "**B**", "I think it's B.", "B: TV", "B. Vitamin C",
-        "The correct option is (B).", "Answer: B) a cat",
-    ]
-]  # fmt: skip
-FOUND += [
-    (LETTERS, "b", "b"),
-    (("A",) * 10, "(A) dog", "A"),
-    (NUMBERS, "There are two dogs.", "two"),
-    (BINARY, "**Yes**, the dog is asleep.", "Yes"),
-    (BINARY, "Yes, it is.", "Yes"),
-    ((), "Yes, it is.", "Yes"),
-    (BINARY, "No, it is not.", "No"),
-    (BINARY, "Yes. The man wears a hat.", "Yes"),
-    (("4",), "Answer: 2+2 = 4", "4"),
-    (("293",), "m+n = 256+37 = 293", "293"),
-    (("4",), "x = -4", "-4"),
-    (("x = 4",), "x = 4", "x = 4"),
-    (("4",), "x != 4", "x != 4"),
-    (("cat",), "dog = cat", "dog = cat"),
-    (("3/8",), "\\boxed{\\frac{3}{8}}", "\\frac{3}{8}"),
-    (("0.0001",), "10^{-4}", "10^{-4}"),
-    (("\u03b1",), "$\\alpha$", "\\alpha"),
-    (("78",), "7&#56;", "7&#56;"),
-    (("5",), "~~~\n5\n~~~", "5"),
+
+
+def within(people: tuple[str, ...], expected: str, *texts: str) -> list[tuple[Any, str, str]]:
+    """Texts in which this is the answer, for people who answer so."""
+    return [(people, text, expected) for text in texts]
+
+
+FOUND = [
+    *within(OPEN, "dog", "dog", "dog</s>", "- `dog`!", "\u201cdog\u201d.", "ASSISTANT: dog"),
+    *within(OPEN, "dog", '```json\n{"answer": "dog", "confidence": 0.9}\n```'),
+    *within(OPEN, "dog", '{"answer": ["dog"], "boxes": []}', '{"animal": "dog"}'),
+    *within(OPEN, "dog", '{"reasoning": "Answer: cat?", "answer": "dog"}'),
+    *within(OPEN, "dog", '{"reasoning": "a cat?", "prediction": "dog"}'),
+    *within(OPEN, "3", '{"answer": 3}'),
+    *within(OPEN, "the dog's bed", "{'final_answer': 'the dog's bed'}"),
+    *within(OPEN, 'a \\"hot\\" dog', '{"answer": "a \\"hot\\" dog"}'),
+    *within(OPEN, "dog", "<|begin_of_box|>dog<|end_of_box|>", "So $\\boxed{\\text{dog}}$."),
+    *within(OPEN, "\\frac{1}{2}", "\\boxed{\\frac{1}{2}} follows"),
+    *within(OPEN, "dog", "<output>dog</output>", "### Answer\ndog", "**Final Answer**\n\ndog"),
+    *within(OPEN, "dog", "The **answer** is: **dog**", "The answer to the question is dog."),
+    *within(OPEN, "dog", "| Answer | dog |", "Answer - dog"),
+    *within(OPEN, "a dog", "The correct answer is a dog.", "Answer: It is a dog."),
+    *within(OPEN, "dog", "Answer: dog. It is sitting on the couch."),
+    *within(OPEN, "wrong answer: cat", "wrong answer: cat"),
+    *within(OPEN, "dog. Wrong answer: cat", "Answer: dog. Wrong answer: cat"),
+    *within(OPEN, "The answer is not dog", "The answer is not dog."),
+    *within(OPEN, "dog", "<think>Answer: cat</think>\n\ndog<|im_end|>"),
+    *within(OPEN, "dog", "the template opened it</think> dog", "dog <!-- Answer: cat -->"),
+    *within(OPEN, "dog", "<|channel|>final<|message|>dog<|return|>"),
+    *within(OPEN, "", "<think>Answer: cat"),
+    *within(OPEN, "dog (brown)", "dog (brown)"),
+    *within(OPEN, "dog?", "dog?"),  # it asks
+    *within(OPEN, "$5", "$5"),
+    *within(OPEN, "-5", "-5"),
+    *within(OPEN, "a dog", "It's a dog.", "In this image, there is a dog."),
+    *within(OPEN, "a dog", "This is a picture of a dog.", "It is a dog. The dog has four legs."),
+    *within(OPEN, "two", "There are two."),
+    *within(OPEN, "two dogs", "I can see two dogs."),
+    *within(OPEN, "playing tennis", "They are playing tennis"),
+    *within(OPEN, "Dr. Smith", "It is Dr. Smith."),
+    *within(OPEN, "Dog", "Dog.\n\nExplanation: It has a snout."),
+    *within(OPEN, "red", "I see a car. Answer: red\nBecause it shines.", "ANSWER:\n  red  "),
+    *within(OPEN, "red", "Answer: blue. Answer: red"),  # of several the last
+    *within(OPEN, "red", "<think>maybe blue</think><answer>red</answer>", "<answer>red"),
+    *within(OPEN, "red", "<answer>blue</answer><answer>\nred\n</answer> done"),
+    *within(OPEN, "red", "<answer>Answer: red</answer>", "red\n" + LONG),
+    *within(OPEN, "My answers: red", "My answers: red"),
+    *within(OPEN, "red, " * 30 + "red", "red, " * 30 + "red"),  # 153 characters: short enough
+    *within(OPEN, "The car is red", "The car is red." + LONG),
+    *within(OPEN, "The car is 3.5 m long", "The car is 3.5 m long!" + LONG),
+    *within(OPEN, SHORT, SHORT),
+    *within(OPEN, "It is", SHORT + "x"),
+    *within(OPEN, "(B) that one", "(B) that one"),
+    *within(OPEN, "Yes, it is", "Yes, it is"),
+    *within(LETTERS, "B", "(B) that one", "B. cat", "Option B", "**B**", "I think it's B."),
+    *within(LETTERS, "B", "B: TV", "B. Vitamin C", "The correct option is (B)."),
+    *within(LETTERS, "B", "Answer: B) a cat"),
+    *within(LETTERS, "b", "b"),
+    *within(("A",) * 10, "A", "(A) dog"),
+    *within(NUMBERS, "two", "There are two dogs."),
+    *within(BINARY, "Yes", "**Yes**, the dog is asleep.", "Yes, it is."),
+    *within(BINARY, "Yes", "Yes. The man wears a hat."),
+    *within(BINARY, "No", "No, it is not."),
+    *within((), "Yes", "Yes, it is."),
+    *within(("4",), "4", "Answer: 2+2 = 4"),
+    *within(("293",), "293", "m+n = 256+37 = 293"),
+    *within(("4",), "-4", "x = -4"),
+    *within(("x = 4",), "x = 4", "x = 4"),
+    *within(("4",), "x != 4", "x != 4"),
+    *within(("cat",), "dog = cat", "dog = cat"),
+    *within(("3/8",), "\\frac{3}{8}", "\\boxed{\\frac{3}{8}}"),
+    *within(("0.0001",), "10^{-4}", "10^{-4}"),
+    *within(("\u03b1",), "\\alpha", "$\\alpha$"),
+    *within(("78",), "7&#56;", "7&#56;"),
+    *within(("5",), "5", "~~~\n5\n~~~"),
 ]
 
 
@@ -193,35 +169,34 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
     assert time.process_time() - start < 6
 
 
-@pytest.mark.parametrize(
-    ("written", "people"),
-    [
-        ("dog\nQuestion: What color is the dog?\nAnswer: brown", "dog"),
-        ("Q: What animal is shown?\nA: dog", "dog"),
-        ("dog\n\nQ: What color?\nA: brown", "dog"),
-        ("[ANSWER]dog[/ANSWER]", "dog"),
-        ("< answer > dog < / answer >", "dog"),
-        ('<answer type="short">dog</answer>', "dog"),
-        ("<REASONING>It barks, no cat.</REASONING><CONCLUSION>dog</CONCLUSION>", "dog"),
-        ('final_answer("dog")', "dog"),
-        ("Ans: dog", "dog"),
-        ("🐶 «dog»。", "dog"),
-        ("\uff12", "2"),
-        ("mac &amp; cheese", "mac & cheese"),
-        ("men\u2019s room", "men's room"),
-        ("t\u2011shirt", "t-shirt"),
-        ("1,000", "1000"),
-        ("1000", "1,000"),
-        ("собака", "собака"),
-        ("Ответ: красный.", "красный"),
-        ("答案\uff1a长颈鹿。", "长颈鹿"),
-        ("There are two by the water and five by the trees.\n\n#### 7", "7"),
-        ("สุนัข", "สุนัข"),
-        ("कुत्ता", "कुत्ता"),
-    ],
-)
+def spelled(people: str, *texts: str) -> list[tuple[str, str]]:
+    """Other ways to write what people answer."""
+    return [(text, people) for text in texts]
+
+
+SPELLED = [
+    *spelled("dog", "dog\nQuestion: What color is the dog?\nAnswer: brown", "Ans: dog"),
+    *spelled("dog", "Q: What animal is shown?\nA: dog", "dog\n\nQ: What color?\nA: brown"),
+    *spelled("dog", "[ANSWER]dog[/ANSWER]", "< answer > dog < / answer >", 'final_answer("dog")'),
+    *spelled("dog", '<answer type="short">dog</answer>', "🐶 «dog»。"),
+    *spelled("dog", "<REASONING>It barks, no cat.</REASONING><CONCLUSION>dog</CONCLUSION>"),
+    *spelled("2", "\uff12"),
+    *spelled("mac & cheese", "mac &amp; cheese"),
+    *spelled("men's room", "men\u2019s room"),
+    *spelled("t-shirt", "t\u2011shirt"),
+    *spelled("1000", "1,000"),
+    *spelled("1,000", "1000"),
+    *spelled("собака", "собака"),
+    *spelled("красный", "Ответ: красный."),
+    *spelled("长颈鹿", "答案\uff1a长颈鹿。"),
+    *spelled("7", "There are two by the water and five by the trees.\n\n#### 7"),
+    *spelled("สุนัข", "สุนัข"),
+    *spelled("कुत्ता", "कुत्ता"),
+]
+
+
+@pytest.mark.parametrize(("written", "people"), SPELLED)
 def test_a_spelling_changes_no_rating(written: str, people: str) -> None:
-    (verdict,) = LaveReward("match").assess(
-        [Sample("", written, question="What is it?", answers=(people,) * 10)]
-    )
+    sample = Sample("", written, question="What is it?", answers=(people,) * 10)
+    (verdict,) = LaveReward("match").assess([sample])
     assert verdict.score == vqa_accuracy(written, [people] * 10) == 1.0

@@ -1,6 +1,5 @@
 """VQA accuracy and its relatives: values worked out by hand from the official definition."""
 
-import json
 from typing import Any
 
 import pytest
@@ -9,11 +8,6 @@ from hypothesis import given, strategies as st
 from experiments.agreement.answer_metrics import contains, exact_match, soft_vqa_accuracy
 from spanreward.rewards.language.answer_text import CONTRACTIONS, answer_words, normalise_answer
 from spanreward.rewards.lave.vqa import token_f1, vqa_accuracy
-from tests.support.paths import DATA
-
-present = pytest.mark.skipif(
-    not (DATA / "aokvqa").is_dir(), reason=f"the question sets are not at {DATA}"
-)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +40,6 @@ def test_normalisation(answer: str, expected: str) -> None:
 def test_contractions_lose_any_of_their_apostrophes() -> None:
     found = {form for form, full in CONTRACTIONS.items() if full == "he'd've"}
     assert found == {"hed've", "he'dve", "hedve"}
-    assert all("'" in full for full in CONTRACTIONS.values())
 
 
 @pytest.mark.parametrize(
@@ -111,17 +104,3 @@ def test_measures_stay_in_range_and_do_not_see_the_order(answer: Any, answers: A
         value = measure(answer, answers)
         assert 0.0 <= value <= 1.0
         assert value == pytest.approx(measure(answer, answers[::-1]))
-
-
-@present
-@pytest.mark.parametrize(("file", "answers_of"), [
-    ("aokvqa/aokvqa_val.jsonl", lambda row: row["direct_answers"]),
-    ("vizwiz_val/vizwiz_val.jsonl", lambda row: [one["answer"] for one in row["answers"]]),
-])  # fmt: skip
-def test_the_answer_of_most_people_is_often_right(file: str, answers_of: Any) -> None:
-    best = []
-    for line in (DATA / file).read_text("utf-8").splitlines():
-        answers = answers_of(json.loads(line))
-        best.append(max(vqa_accuracy(answer, answers) for answer in set(answers)))
-    assert min(best) >= 0.3 - 1e-9
-    assert sum(best) / len(best) > 0.8

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,7 +12,6 @@ from spanreward.rewards.judges.encoding.chat import (
     LONGEST_WORD,
     MIN_MASS,
     ChatEncoder,
-    TextPiece,
     cut_place,
     rating_from_logprobs,
     rating_from_top,
@@ -25,17 +23,9 @@ def ask(content: str) -> list[int]:
     return ENCODER.encode([{"role": "user", "content": content}])
 
 
-@pytest.mark.parametrize(
-    "chat",
-    [
-        [("user", "Rate it from 1 to 5.")],
-        [("system", "You rate."), ("user", "    Rate it:\n\n1 2 3")],
-        [("user", "a"), ("assistant", "b"), ("user", "c")],
-        [(("user", "assistant")[n % 2], f"number {n}.") for n in range(11)],
-    ],
-)
-def test_harmless_chats_are_encoded_as_ever(chat: Any) -> None:
-    usual = [{"role": role, "content": content.strip()} for role, content in chat]
+@pytest.mark.parametrize("roles", ["user", "system user", "user assistant " * 5 + "user"])
+def test_harmless_chats_are_encoded_as_ever(roles: str) -> None:
+    usual = [{"role": role, "content": f"Rate:\n\n{n} 2 3"} for n, role in enumerate(roles.split())]
     expected = ENCODER.tokenizer.apply_chat_template(
         usual, add_generation_prompt=True, enable_thinking=False, return_dict=False
     )
@@ -85,13 +75,11 @@ def test_what_fits_is_left_alone() -> None:
     assert ENCODER.fit(question, len(whole) - 1)[1] > 0
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("the answer is 5. " * 300, "Rate " * 900, "赤い丸が青い。" * 200),
-        *("👩‍👩‍👧 🟥 " * 200, "x" * 3000),
-    ],
-)
+LONG = ["the answer is 5. " * 300, "Rate " * 900, "赤い丸が青い。" * 200]
+LONG += ["👩‍👩‍👧 🟥 " * 200, "x" * 3000]
+
+
+@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
 def test_of_what_is_too_long_the_descriptions_end_is_cut(text: str) -> None:
     asked = "Is it so or not so, in the words of the TEXT?"
     question = about(text, asked)
@@ -169,40 +157,14 @@ def test_texts_are_encoded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = [encoder.encode(question.messages) for question in questions]
     assert encoder.join_place is not None  # finding it encodes texts of its own
     monkeypatch.setattr(encoder._plain, "encode", None)
-    assert [
-        encoder.fit(question, 300)[0] for question in encoder.encode_ahead(questions, 300)
-    ] == alone
+    ahead = encoder.encode_ahead(questions, 300)
+    assert [encoder.fit(question, 300)[0] for question in ahead] == alone
 
 
-def test_a_long_description_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = ChatEncoder(tokenizer())
-    assert encoder.join_place is not None  # finding it encodes texts of its own
-    plain = Mock(wraps=encoder._plain)
-    monkeypatch.setattr(encoder, "_plain", plain)
-    text = "the answer is 5 from 1 to 5 " * 3000
-    questions = [about(text, asked=f"Is it {number} so?") for number in range(500)]
-    cuts = {encoder.fit(question, 300)[1] for question in questions}
-    assert min(cuts) > 80_000
-    lengths = [len(call.args[0]) for call in plain.encode.call_args_list]
-    assert sum(length >= 10_000 for length in lengths) == 1
-    parts = encoder._pieces(questions[0].messages, 0)
-    pieces = sum(isinstance(piece, TextPiece) for piece in parts)
-    # where a cut description ends in no white space, its chat is parted behind it
-    beginnings = len(encoder._beginnings)
-    assert beginnings < 10
-    assert len(lengths) == 1 + 500 * 2 * pieces + beginnings
-    assert sum(lengths) < 2 * len(text) + 500 * 4000
-
-
-@pytest.mark.parametrize(
-    ("text", "end", "place"),
-    [
-        *(("a car, a carpet", 12, 9), ("a car, a carpet", 15, 15), ("a car a carpet", 5, 5)),
-        ("x" * 200, 150, 150),
-    ],
-)
-def test_cuts_fall_between_words(text: str, end: int, place: int) -> None:
-    assert cut_place(text, end) == place
+def test_cuts_fall_between_words() -> None:
+    text = "a car, a carpet"
+    assert [cut_place(text, end) for end in (12, 15, 6)] == [9, 15, 6]
+    assert cut_place("x" * 200, 150) == 150
 
 
 SCALE = {"1": (11, 12), "2": (20,)}
@@ -224,14 +186,11 @@ def test_a_token_without_a_logprob_is_worth_nothing_and_just_enough_mass_is_enou
     assert rating.probabilities["2"] == 1.0
 
 
-@pytest.mark.parametrize(
-    "logprobs",
-    [
-        {11: math.log(MIN_MASS / 2), 20: math.log(MIN_MASS / 4)},
-        *({}, {11: -math.inf, 20: -math.inf}, {11: math.nan, 20: -0.1}, {11: math.inf, 20: -0.1}),
-        {11: 800.0},
-    ],
-)
+NONE: list[Any] = [{11: math.log(MIN_MASS / 2), 20: math.log(MIN_MASS / 4)}, {}, {11: 800.0}]
+NONE += [{11: value, 20: -0.1} for value in (math.nan, math.inf)] + [{11: -math.inf}]
+
+
+@pytest.mark.parametrize("logprobs", NONE, ids=str)
 def test_no_rating(logprobs: Any) -> None:
     assert rating_from_logprobs(logprobs, SCALE).status is Status.UNPARSED
 

@@ -16,7 +16,6 @@ from spanreward.rewards.judges.encoding.join_place import (
     JoinPlace,
     _joins_hard_texts,
     find_join_place,
-    hard_characters,
 )
 from spanreward.rewards.judges.judge import Question
 from spanreward.rewards.judges.question import SharedPrompt
@@ -130,17 +129,6 @@ def test_joined_is_the_whole(name: str, texts: list[str], asked: list[str], line
 
 
 @pytest.mark.parametrize("name", [*FAMILIES, SMOLLM2])
-def test_hard_characters_on_both_sides(name: str) -> None:
-    encoder = encoder_of(name)
-    for left in hard_characters():
-        beginning = f"TEXT:\nA kite {left}"
-        for right in hard_characters():
-            content = f"{beginning}\n\n{right}Is it?"
-            messages = [{"role": "user", "content": content}]
-            assert encoder.encode(messages, len(beginning)) == encoder.encode(messages), content
-
-
-@pytest.mark.parametrize("name", [*FAMILIES, SMOLLM2])
 def test_our_prompts_are_parted(name: str) -> None:
     """Else a judge would read its whole text again for every question."""
     beginning = f"{load_prompts().precision.instructions}\n\nTEXT:\nA red kite."
@@ -149,21 +137,16 @@ def test_our_prompts_are_parted(name: str) -> None:
     assert any(not isinstance(piece, int) and piece.is_shared for piece in pieces)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, encoder: ChatEncoder) -> Mock:
-    """Returns what notes the texts that the tokenizer reads from now on."""
-    assert encoder.join_place is not None
-    plain = Mock(wraps=encoder._plain)
-    monkeypatch.setattr(encoder, "_plain", plain)
-    return plain
-
-
-@pytest.mark.parametrize("budget", [100_000, 3000])  # tokens: above the characters, and below them
+# tokens: above the characters, below them, and below the tokens, so that the text is cut
+@pytest.mark.parametrize("budget", [100_000, 3000, 300])
 def test_twice_the_text_is_twice_the_reading(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     """Not four times, although a text of twice the length has twice the questions."""
 
     def read(words: int) -> int:
         encoder = ChatEncoder(family_tokenizer("qwen2"))
-        plain = counted(monkeypatch, encoder)
+        assert encoder.join_place is not None  # finding it reads texts of its own
+        plain = Mock(wraps=encoder._plain)
+        monkeypatch.setattr(encoder, "_plain", plain)
         text = " ".join(["red kite"] * words) + "."
         questions = []
         for number in range(words):

@@ -8,11 +8,13 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
-from spanreward import LaveReward, Question, Rating, Sample, Status, load_judge
+from spanreward import Question, Rating, load_judge
+from spanreward.rewards.judges.encoding.chat import ChatEncoder, chat_template
 from spanreward.rewards.judges.local.local_judge import RELATIVE_CONTEXT
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.fakes import asked as prompts
-from tests.support.tiny_models import close, questions, save_llama
+from tests.support.tiny_models import check_alone_and_together, questions, save_llama
+from tests.support.tokenizer import tokenizer
 
 TEXTS = [
     "Rate the candidate answer from 1 to 3: 1 = wrong, 2 = ambiguous, 3 = right.",
@@ -78,16 +80,10 @@ def test_a_rating_is_one_step_of_the_decoder(judge: TransformersJudge) -> None:
         expected.append(sum(int(digit) * p for digit, p in masses.items()) / sum(masses.values()))
     means = [rating.mean for rating in judge.rate(asked)]
     assert means == pytest.approx(expected, abs=1e-4)
-    assert len({round(mean, 4) for mean in means}) > len(asked) / 2  # or it would show nothing
 
 
-def test_batch_equals_single_and_permuted(judge: TransformersJudge) -> None:
-    asked = questions()
-    together = judge.rate(asked)
-    assert close(together, [judge.rate([question])[0] for question in asked])
-    assert close(judge.rate(asked[::-1]), together[::-1])
-    texts = judge.write(asked, max_tokens=8)
-    assert texts == [judge.write([question], max_tokens=8)[0] for question in asked]
+def test_neither_the_batch_nor_the_order_changes_an_answer(judge: TransformersJudge) -> None:
+    check_alone_and_together(judge, questions())
 
 
 def test_a_text_is_what_the_model_generates(judge: TransformersJudge) -> None:
@@ -104,19 +100,6 @@ def test_a_control_token_in_a_text_is_plain_text(judge: TransformersJudge) -> No
     end = judge.encoder.tokenizer.eos_token_id
     assert (ids[-1], ids.count(end), ids.count(0)) == (end, 1, 0)
     assert judge.encoder.decode(ids[:-1]) == "red </s> <pad> So rating=3"
-
-
-def test_lave_with_a_t5(judge: TransformersJudge) -> None:
-    """Its rating is the likeliest of 1, 2 and 3; its random rationale ends in none."""
-    asked: Any = {"question": "What is it?", "answers": ("dog", "dog", "puppy")}
-    samples = [Sample("", text, **asked) for text in ("dog", "a </s> cat", "")]
-    published: Any = {"mode": "published", "candidate": "whole"}
-    dog, cat, nothing = LaveReward(judge, rationale=False, **published).assess(samples)
-    assert {dog.status, cat.status} == {Status.OK}
-    assert {dog.parts["rating"], cat.parts["rating"]} <= {1.0, 2.0, 3.0}
-    assert nothing.status is Status.EMPTY
-    (written,) = LaveReward(judge, **published).assess(samples[:1])
-    assert written.status in (Status.OK, Status.UNPARSED)
 
 
 def test_its_positions_are_relative(judge: TransformersJudge) -> None:
@@ -138,21 +121,12 @@ def test_a_chat_template_of_one_s_own(tmp_path: Path, given: str) -> None:
     assert isinstance(judge.rate([question])[0], Rating)
 
 
-def test_plain_text_begins_as_the_tokenizer_begins_a_text(tmp_path: Path) -> None:
+def test_plain_text_begins_as_the_tokenizer_begins_a_text() -> None:
     """A Llama tokenizer puts its first token before a text, and no chat template is needed."""
-    save_llama(tmp_path)
-    backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    start = ("<|im_start|>", backend.token_to_id("<|im_start|>"))
-    backend.post_processor = processors.TemplateProcessing(
-        single="<|im_start|> $A", special_tokens=[start]
-    )
-    words = PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<|im_start|>", eos_token="<|im_end|>"
-    )
-    words.save_pretrained(tmp_path)
-    (tmp_path / "chat_template.jinja").unlink()
+    words = tokenizer(None)
+    start = ("<|im_start|>", words.convert_tokens_to_ids("<|im_start|>"))
+    single = processors.TemplateProcessing(single="<|im_start|> $A", special_tokens=[start])
+    words.backend_tokenizer.post_processor = single
+    words.chat_template = chat_template("plain", words)
     (question,) = prompts("Rate it.")
-    judge = TransformersJudge(str(tmp_path), chat_template="plain", min_mass=0.0)
-    assert judge.encoder.encode(question.messages) == words("Rate it.").input_ids
-    with pytest.raises(ValueError, match="no chat template"):
-        TransformersJudge(str(tmp_path)).rate([question])
+    assert ChatEncoder(words).encode(question.messages) == words("Rate it.").input_ids

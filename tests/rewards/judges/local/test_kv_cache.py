@@ -33,7 +33,7 @@ def recipe_judges() -> list[tuple[str, int]]:
     return sorted(found)
 
 
-def test_bytes_by_hand() -> None:
+def test_bytes_and_tokens_by_hand() -> None:
     qwen = config_of("Qwen/Qwen3-14B")
     assert bytes_per_token(qwen, "auto") == 2 * 40 * 8 * 128 * 2 == 163_840
     assert bytes_per_token(qwen, "float32") == 2 * 163_840
@@ -42,20 +42,15 @@ def test_bytes_by_hand() -> None:
     sizes = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64}
     plain = LlamaConfig(**sizes, dtype=torch.float32)
     assert bytes_per_token(plain, "auto") == 2 * 2 * 4 * 16 * 4
+    assert tokens_that_fit(1000 * 100, 100) == 2 * 256  # whole blocks, and one for the engine
 
 
-def test_whole_blocks_and_one_for_the_engine() -> None:
-    assert tokens_that_fit(1000 * 100, 100) == 2 * 256
+HELD: list[Any] = [({"memory": memory}, 40_960) for memory in (None, 0.5, 1, 8e9)]
+HELD += [({"memory": 4e9, "max_model_len": 8192}, 8192)]
+HELD += [({"memory": 4e9}, 24_064)]  # (4e9 // (163,840 * 256) - 1) * 256
 
 
-@pytest.mark.parametrize(
-    ("options", "context"),
-    [
-        *(({}, 40_960), ({"memory": 0.5}, 40_960), ({"memory": 1}, 40_960)),
-        *(({"memory": 8e9}, 40_960), ({"memory": 4e9, "max_model_len": 8192}, 8192)),
-        ({"memory": 4e9}, 24_064),  # (4e9 // (163,840 * 256) - 1) * 256
-    ],
-)
+@pytest.mark.parametrize(("options", "context"), HELD)
 def test_a_judge_reads_what_is_held(monkeypatch: Any, options: Any, context: int) -> None:
     config = config_of("Qwen/Qwen3-14B")
     fields = SimpleNamespace(get_text_config=lambda: config, model_type="qwen3")

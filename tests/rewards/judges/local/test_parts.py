@@ -25,9 +25,9 @@ class LengthJudge(LocalJudge):
     sees_pictures = False  # type: ignore[assignment]
     encoder = ChatEncoder(tokenizer())  # type: ignore[assignment]
 
-    def __init__(self, most_together: int) -> None:
+    def __init__(self, most_together: int, count: int) -> None:
         super().__init__("length")
-        self.most_together = most_together
+        self.most_together, self.count = most_together, count  # count: of parts
         self.parts: list[int] = []
         self.encoded_parts = 0
         self.next_is_encoded = threading.Event()
@@ -46,7 +46,7 @@ class LengthJudge(LocalJudge):
         self.parts.append(len(prompts))
         if self.encoded_parts == len(self.parts):
             self.next_is_encoded.clear()
-            self.next_is_encoded.wait(SECONDS if len(self.parts) < 5 else 0.0)
+            self.next_is_encoded.wait(SECONDS if len(self.parts) < self.count else 0.0)
         self.parts_ahead.append(self.encoded_parts - len(self.parts))
         return [{ids[len(prompt.ids) % 2]: 0.0} for prompt in prompts]
 
@@ -69,7 +69,7 @@ def questions(count: int) -> list[Question]:
 
 
 def test_parts_are_answered_as_the_whole_is() -> None:
-    whole, parted = LengthJudge(1000), LengthJudge(10)
+    whole, parted = LengthJudge(1000, 1), LengthJudge(10, 5)
     ratings = whole.rate(questions(37), ("1", "2"))
     assert parted.rate(questions(37), ("1", "2")) == ratings
     assert sum(isinstance(rating, Rating) for rating in ratings) == 36
@@ -79,14 +79,14 @@ def test_parts_are_answered_as_the_whole_is() -> None:
 
 
 def test_the_next_part_is_encoded_while_one_is_answered() -> None:
-    judge = LengthJudge(10)
+    judge = LengthJudge(10, 5)
     judge.rate(questions(37), ("1", "2"))
     assert judge.parts_ahead == [1, 1, 1, 1, 0]
     assert 0 < judge.usage.encode_seconds <= judge.usage.seconds
 
 
 def test_what_encoding_raises_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = LengthJudge(10)
+    judge = LengthJudge(10, 5)
     monkeypatch.setattr(judge, "_encode_batch", lambda questions, reserve: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         judge.rate(questions(37), ("1", "2"))

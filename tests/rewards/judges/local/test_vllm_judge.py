@@ -1,8 +1,8 @@
 """VllmJudge on vLLM's real engine (make test-vllm): transformers' numbers, and its death."""
 
 import importlib.util
+import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -11,6 +11,7 @@ from copy import copy
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -29,8 +30,12 @@ from spanreward.rewards.judges.local.vllm_engine import (
     check_names,
 )
 from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from tests.gpu.models import save_policy
+from tests.gpu.phases.common import SIZES
 from tests.support.fakes import asked
+from tests.support.paths import ROOT
 from tests.support.posh_questions import posh_questions
+from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
 
 QUESTIONS = 200
 FEW = 24
@@ -76,25 +81,21 @@ def test_the_installed_version_has_what_is_used_of_it(judge: VllmJudge) -> None:
 
 
 @pytest.mark.vllm
-def test_an_engine_has_half_an_hour_to_start_though_trl_has_imported_vllm() -> None:
+def test_trls_import_leaves_an_engine_half_an_hour_to_start(
+    monkeypatch: Any, tmp_path: Path
+) -> None:
     code = (
         "from spanreward import SpanGRPOTrainer; import trl.generation.vllm_generation; from "
         "vllm.v1.engine.core_client import VLLM_ENGINE_READY_TIMEOUT_S as seconds; print(seconds)"
     )
-    kept = {
-        name: value for name, value in os.environ.items() if name != "VLLM_ENGINE_READY_TIMEOUT_S"
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=kept, check=True
-    )
-    assert done.stdout.split()[-1] == "1800"
+    monkeypatch.delenv("VLLM_ENGINE_READY_TIMEOUT_S", raising=False)
+    assert run_apart(tmp_path, code).stdout.split()[-1] == "1800"
 
 
 @pytest.mark.vllm
 def test_the_same_numbers_as_transformers(judge: VllmJudge) -> None:
-    difference, correlation = compare(
-        judge, TransformersJudge("smollm2", dtype="float32", batch_size=8), QUESTIONS
-    )
+    other = TransformersJudge("smollm2", dtype="float32", batch_size=8)
+    difference, correlation = compare(judge, other, QUESTIONS)
     print(f"largest difference {difference:.2e}, rank correlation {correlation:.6f}")
     assert difference < 0.05
     assert correlation >= 0.99
@@ -199,7 +200,16 @@ def kill(judge: VllmJudge) -> None:
         os.kill(process.pid, signal.SIGKILL)
 
 
-SCRIPT = """
+def run_apart(folder: Path, code: str, *arguments: str, **environment: str) -> Any:
+    """The code as a file, because vLLM starts processes, which import it."""
+    script = folder / "script.py"
+    script.write_text(code)
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    options: Any = {"capture_output": True, "text": True, "timeout": 600, "cwd": ROOT}
+    return subprocess.run([sys.executable, str(script), *arguments], env=variables, **options)
+
+
+KILLED = """
 import os, signal
 import psutil
 from spanreward.rewards.judges import Question
@@ -217,11 +227,7 @@ if __name__ == "__main__":
 
 @pytest.mark.vllm
 def test_a_killed_parent_leaves_no_engine(tmp_path: Path) -> None:
-    script = tmp_path / "killed.py"
-    script.write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=600, check=False
-    )
+    done = run_apart(tmp_path, KILLED)
     assert done.returncode == -signal.SIGKILL, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("FAMILY")]
     pids = [int(word) for word in line.split()[1:]]
@@ -230,13 +236,6 @@ def test_a_killed_parent_leaves_no_engine(tmp_path: Path) -> None:
     psutil.wait_procs(left, timeout=60)
     for process in left:
         assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-
-
-@pytest.mark.vllm
-def test_pickled_as_settings(judge: VllmJudge) -> None:
-    copy = pickle.loads(pickle.dumps(judge))
-    assert (copy.name, copy.context, copy.memory) == (judge.name, 4096, None)
-    assert len(pickle.dumps(judge)) < 2000
 
 
 COLOCATED = """
@@ -266,13 +265,55 @@ if __name__ == "__main__":
 @pytest.mark.vllm
 def test_beside_an_engine_within_this_process_a_judge_starts_and_restarts(tmp_path: Path) -> None:
     """As with TRL's vllm_mode=colocate, which freezes vLLM's view of the environment."""
-    script = tmp_path / "colocated.py"
-    script.write_text(COLOCATED)
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-    done = subprocess.run(
-        [sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=500
-    )
+    done = run_apart(tmp_path, COLOCATED)
     line = next((line for line in done.stdout.splitlines() if line.startswith("ratings")), "")
     assert line, done.stderr[-3000:]
     _, first, second = line.split()
     assert float(first) == pytest.approx(float(second), abs=1e-3)
+
+
+RATED = """
+import json
+import sys
+from PIL import Image
+from spanreward.rewards.judges import Question
+from spanreward.rewards.judges.local.transformers_judge import TransformersJudge
+from spanreward.rewards.judges.local.vllm_judge import VllmJudge
+from spanreward.training.evaluation.answers import greedy
+from spanreward.training.policy import load_policy
+from tests.support.tiny_models import drawing
+
+if __name__ == "__main__":
+    sizes = [(56, 56), (224, 112), (60, 90), (10, 200), (1, 1)]
+    shown = [(drawing(seed, size),) for seed, size in enumerate(sizes)]
+    shown += [(Image.new("RGBA", (64, 64), (255, 0, 0, 90)),), (Image.new("L", (64, 64), 7),), ()]
+    shown += [(drawing(1), drawing(2))]
+    questions = [Question([{"role": "user", "content": "Rate it from 1 to 5."}], pictures) for pictures in shown]
+    vllm = VllmJudge(sys.argv[1], memory=1e8, min_mass=0.0, dtype="float32")
+    both = []
+    for judge in (vllm, vllm, TransformersJudge(sys.argv[1], min_mass=0.0, dtype="float32")):
+        with judge:
+            both.append([rating.mean for rating in judge.rate(questions)])
+    vllm.close()
+    asked = {"prompt": [{"role": "user", "content": "Describe it."}]}
+    rows = [{"id": str(n), "image": next(iter(one), None), **asked} for n, one in enumerate([*shown[:5], ()])]
+    greedy.MAX_MODEL_TOKENS = 1024  # tokens that the cache holds
+    written = greedy.answers_by_vllm(sys.argv[1], rows, 12, memory=1e8, dtype="float32")
+    print(json.dumps([both, written, greedy.continue_prompts(*load_policy(sys.argv[1]), rows, 12)]), flush=True)
+"""
+
+
+@pytest.mark.vllm
+def test_pictures_are_rated_and_answered_as_by_transformers(tmp_path: Path) -> None:
+    if not FOLDER.is_dir():
+        pytest.skip("needs torchvision: make test-vllm")
+    save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], tmp_path)
+    environment = with_torchvision()
+    environment["PYTHONPATH"] += f":{ROOT}"
+    done = run_apart(tmp_path, RATED, str(tmp_path), **environment)
+    assert done.returncode == 0, done.stderr[-5000:]
+    (first, again, transformers), written, expected = json.loads(done.stdout.splitlines()[-1])
+    assert len(set(transformers)) == len(transformers)  # each picture changes the rating
+    assert first == again == pytest.approx(transformers, abs=1e-5)
+    assert written == expected
+    assert len(set(written[0])) > 1
