@@ -48,9 +48,7 @@ def decoded(ids: list[int]) -> str:
 
 
 def byte_fallback_tokenizer() -> Tokenizer:
-    """As Llama's: ▁ for a space, the first of them dropped, a token per byte of what has no token
-    of its own.
-    """
+    """As Llama's: ▁ for a space, the first dropped; a token per byte of what has no token."""
     words = {"<unk>": 256, "▁": 257, "▁hello": 258, "a": 259}
     vocab = {f"<0x{byte:02X}>": byte for byte in range(256)} | words
     model = models.BPE(vocab=vocab, merges=[], byte_fallback=True, unk_token="<unk>")
@@ -156,9 +154,7 @@ def test_another_text_is_none(text: str) -> None:
 @example("\ufffd\ufffda\ufffd")
 @example("naïve café\n\n")
 def test_any_text_is_cut_where_its_bytes_are(text: str) -> None:
-    """Every tiny token is a run of bytes: its characters are those its bytes fall into, computed
-    from UTF-8 here.
-    """
+    """Every tiny token is a run of bytes, so its characters follow from UTF-8 alone."""
     ids = ids_of(text)
     if decoded(ids) != text:  # the text holds a special token's name
         return

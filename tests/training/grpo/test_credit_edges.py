@@ -1,8 +1,4 @@
-"""What holds of span credit whatever its rule is: which tokens it reaches, and that it reaches no
-others.
-
-Credit is read off the trainer: a token's advantage less its row's.
-"""
+"""Which tokens span credit reaches, read off the trainer: a token's advantage less its row's."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -40,9 +36,7 @@ def row(trainer: Any, text: str) -> list[int]:
 
 
 def credit_of(trainer: Any, ids: Sequence[Any], *verdicts: dict[str, Verdict]) -> list[Row]:
-    """Of two groups of four completions, ids or texts, of which each reward has its verdicts by
-    text.
-    """
+    """Of two groups of four completions, ids or texts; each reward has its verdicts by text."""
     for recorder, of_reward in zip(trainer.recorders, verdicts, strict=True):
         recorder.reward.verdicts = of_reward
     ids = [row(trainer, each) if isinstance(each, str) else each for each in ids]

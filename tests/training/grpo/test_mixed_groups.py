@@ -24,14 +24,6 @@ def test_a_group_of_two_rows_is_refused(reward: Any, make: Any) -> None:
         score_ids(trainer, ids, [0, 0, 0, 0, 1, 1, 2, 2])
 
 
-def test_rows_of_one_prompt_and_two_references_are_two_rows(make: Any) -> None:
-    data = scenes(8).remove_columns("image")
-    trainer = make(Scored(lambda sample: 0.5), data=data)
-    row, other = data[0], data[1]
-    assert len(set(trainer._marks_of([row, {**other, "prompt": row["prompt"]}]))) == 2
-    assert len(set(trainer._marks_of([row, data[0]]))) == 1
-
-
 def test_what_a_transform_makes_by_chance_is_one_row_by_its_prompt(make: Any) -> None:
     def cropped(batch: dict[str, Any]) -> dict[str, Any]:
         return {**batch, "corner": [random() for _ in batch["prompt"]]}

@@ -96,9 +96,7 @@ def test_it_samples_with_the_trainers_weights_and_pictures(
 
 
 def test_a_processor_unlike_the_folders_is_refused(tmp_path: Path) -> None:
-    """The trainer's scales pictures down to fewer tokens, and vLLM's is the one in the model's
-    folder.
-    """
+    """The trainer's scales pictures down to fewer tokens than vLLM's, the folder's own."""
     save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], tmp_path / "policy")
     done = python("-c", MINE, str(tmp_path / "policy"), str(tmp_path / "out"))
     assert done.returncode != 0

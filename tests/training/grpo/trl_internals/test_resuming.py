@@ -1,6 +1,4 @@
-"""A run resumed from a checkpoint is the uninterrupted one: weights, data order, drawn prompts,
-batches.
-"""
+"""A resumed run is the uninterrupted one: weights, data order, drawn prompts, batches."""
 
 import logging
 from pathlib import Path
@@ -65,9 +63,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[s
 
 
 def test_the_last_file_says_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run killed the moment that it is there is resumed from that checkpoint, which must lack
-    nothing.
-    """
+    """A run killed the moment that it is there is resumed from that checkpoint."""
     present: list[set[str]] = []
     save = TrainerState.save_to_json
 
@@ -101,9 +97,7 @@ def test_a_finished_run_makes_no_more_steps(
 
 
 def test_saves_within_a_batch_are_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a
-    new batch begins.
-    """
+    """Saved after 3 of 4 passes over a batch: its prompts are completed again."""
     settings = {**QUARTERS, "save_steps": 3}
     with caplog.at_level(logging.WARNING, logger="spanreward.training"):
         _, prompts = run(tmp_path / "whole", **settings)
@@ -136,9 +130,7 @@ def equal_weights(first: Any, second: Any) -> bool:
 
 
 def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Path) -> None:
-    """The names in the file are the hub's, not the model's: Trainer alone loads none of them, with
-    a warning.
-    """
+    """The file has the hub's names, of which Trainer alone loads none."""
     saved, _ = load_policy(TINY, seed=1)
     saved.save_pretrained(tmp_path)
     other, _ = load_policy(TINY, seed=2)
