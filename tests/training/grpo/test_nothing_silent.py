@@ -4,6 +4,7 @@ import logging
 import math
 import re
 from collections.abc import Callable
+from random import random
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.reward.reward import summarise
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
-from tests.support.batches import batch_of, ids_of, weights_of
+from spanreward.training.ranks.groups import MixedGroup
+from tests.support.batches import batch_of, ids_of, score_ids, weights_of
 from tests.support.tiny_trainer import Scored, scenes
 
 INF = math.inf
@@ -81,8 +83,8 @@ def unreferenced(empty: list[str]) -> Dataset:
 def test_a_step_in_which_nothing_is_scored_stops(
     make: Any, empty: list[str], dynamic: bool
 ) -> None:
-    settings = {"span_coef": 0.5, "dynamic_sampling": dynamic}
-    trainer = make(PoshReward("match"), data=unreferenced(empty), **settings)
+    data = unreferenced(empty)
+    trainer = make(PoshReward("match"), data=data, span_coef=0.5, dynamic_sampling=dynamic)
     said = r"step's 8 completions .*: posh, .* 'reference', says 'no reference .*fill the column"
     with pytest.raises(NothingScored, match=said):
         trainer.train()
@@ -153,3 +155,22 @@ def test_a_typo_in_a_reward_is_named_in_trls_own_trainer(
     assert len(ours) == 2
     assert "AttributeError: 'Sample'" in ours[0]
     assert re.match("boom .* 8 of 8 completions", ours[1])
+
+
+@pytest.mark.parametrize("reward", [Scored(lambda sample: 0.5), huge(8)], ids=["ours", "own"])
+def test_a_group_of_two_rows_is_refused(reward: Any, make: Any) -> None:
+    trainer = make(reward)
+    ids = ids_of(trainer, ["A star."] * 8)
+    score_ids(trainer, ids, [0, 0, 0, 0, 1, 1, 1, 1])
+    with pytest.raises(MixedGroup, match=r"^group 2 .* picture 1.* picture 2"):
+        score_ids(trainer, ids, [0, 0, 0, 0, 1, 1, 2, 2])
+
+
+def test_what_a_transform_makes_by_chance_is_one_row_by_its_prompt(make: Any) -> None:
+    def cropped(batch: dict[str, Any]) -> dict[str, Any]:
+        return {**batch, "corner": [random() for _ in batch["prompt"]]}
+
+    data = scenes(8).remove_columns("image").with_transform(cropped)
+    trainer = make(Scored(lambda sample: 0.5), data=data)
+    assert len(set(trainer._marks_of([data[0], data[0]]))) == 1
+    assert len(set(trainer._marks_of([data[0], data[1]]))) == 2

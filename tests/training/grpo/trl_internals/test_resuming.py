@@ -12,7 +12,6 @@ from transformers import TrainerState
 
 from experiments.scenes.parts import TINY
 from spanreward.rewards import Sample
-from spanreward.training.grpo.trl_internals.resuming import load_weights
 from spanreward.training.policy import load_policy
 from tests.support.batches import lines_of, weights_of
 from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
@@ -123,28 +122,14 @@ def test_a_streams_second_pass_is_told_of(tmp_path: Path, caplog: pytest.LogCapt
     assert f"checkpoint-4 {told}" in caplog.text
 
 
-def equal_weights(first: Any, second: Any) -> bool:
-    return all(
-        torch.equal(*pair) for pair in zip(first.parameters(), second.parameters(), strict=True)
-    )
-
-
-def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Path) -> None:
-    """The file has the hub's names, of which Trainer alone loads none."""
-    saved, _ = load_policy(TINY, seed=1)
-    saved.save_pretrained(tmp_path)
-    other, _ = load_policy(TINY, seed=2)
-    load_weights(other, str(tmp_path))
-    assert equal_weights(other, saved)
-
-
 def test_the_best_model_is_the_best_ones_weights(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path / "a", scenes(6), [Scored(score)])
     best, _ = load_policy(TINY, seed=5)
     best.save_pretrained(tmp_path / "best")
     trainer.state.best_model_checkpoint = str(tmp_path / "best")
     trainer._load_best_model()
-    assert equal_weights(trainer.model, best)
+    pairs = zip(trainer.model.parameters(), best.parameters(), strict=True)
+    assert all(torch.equal(*pair) for pair in pairs)
 
 
 def test_a_folder_without_weights_is_an_error(tmp_path: Path) -> None:
