@@ -61,6 +61,20 @@ class LengthControl:
     note: str
 
 
+class _Pairs(NamedTuple):
+    """The pairs of a comparison as arrays of the shape (pairs,).
+
+    won: our outcome, from 0 to 1. difference: our length minus the other length, as a share of the
+    longer text, from -1 to 1. longer: 1 if our text is the longer text, 0 if it is the shorter
+    text, 0.5 for equal lengths. groups: the number of the pair's prompt.
+    """
+
+    won: Array
+    difference: Array
+    longer: Array
+    groups: np.ndarray
+
+
 def control_length(
     outcomes: Sequence[float],
     lengths: Sequence[tuple[float, float]],
@@ -68,59 +82,83 @@ def control_length(
 ) -> LengthControl:
     """Returns the raw win rate of a comparison and the win rate at equal length.
 
-    outcomes: for each pair, 1 for our win, 0 for our loss, 0.5 or so for a tie. lengths: for each
-    pair, the lengths of our text and of the other text, in words or tokens. prompts: for each pair,
-    the name of its prompt; by default each pair has a prompt of its own. Pairs of one prompt count
-    as dependent. Raises ValueError without pairs, for a length below 0, and for arguments of
-    different lengths.
+    Example: the outcomes [1, 0, 0.5] have the raw win rate 0.5. Three prompts are too few for a
+    win rate at equal length, so `controlled` is None, and `note` says why.
+
+    Args:
+        outcomes: for each pair, 1 for our win, 0 for our loss, 0.5 or so for a tie.
+        lengths: for each pair, the lengths of our text and of the other text, in words or tokens.
+        prompts: for each pair, the name of its prompt. Pairs of one prompt count as dependent. By
+            default each pair has a prompt of its own.
+
+    Raises:
+        ValueError: without pairs, for a length below 0, and for arguments of different lengths.
+    """
+    pairs = _pairs_as_arrays(outcomes, lengths, prompts)
+    wins = per_prompt(pairs.won, pairs.groups)
+    counts = per_prompt(np.ones_like(pairs.won), pairs.groups)
+    controlled = None
+    controlled_interval = None
+    note = _why_too_one_sided(pairs)
+    if not note:
+        controlled, controlled_interval = win_rate_at_equal_length(
+            pairs.won, pairs.difference, pairs.longer, pairs.groups
+        )
+    return LengthControl(
+        raw=float(pairs.won.mean()),
+        raw_interval=share_interval(wins, counts),
+        controlled=controlled,
+        controlled_interval=controlled_interval,
+        longer=float(pairs.longer.mean()),
+        note=note,
+    )
+
+
+def _pairs_as_arrays(
+    outcomes: Sequence[float],
+    lengths: Sequence[tuple[float, float]],
+    prompts: Sequence[Hashable] | None,
+) -> _Pairs:
+    """Returns the arguments of `control_length` as arrays, with the differences in length.
+
+    Raises ValueError for arguments that are no pairs.
     """
     won = np.asarray(outcomes, dtype=np.float64)
-    pairs = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
+    both_lengths = np.asarray(lengths, dtype=np.float64).reshape(-1, 2)
     names: list[Hashable] = list(range(len(won)))
     if prompts is not None:
         names = list(prompts)
-    if not (0 < len(won) == len(pairs) == len(names)):
+    if not (0 < len(won) == len(both_lengths) == len(names)):
         raise ValueError(
-            f"every pair needs an outcome, two lengths and a prompt, got {len(won)}, {len(pairs)} "
-            f"and {len(names)}"
+            f"every pair needs an outcome, two lengths and a prompt, got {len(won)}, "
+            f"{len(both_lengths)} and {len(names)}"
         )
-    if (pairs < 0).any():
-        raise ValueError(f"a length is 0 or more, got {pairs.min():g}")
-    # the difference in length as a share of the longer text, from -1 to 1 (0 for two empty texts)
-    ours, other = pairs.T
+    if (both_lengths < 0).any():
+        raise ValueError(f"a length is 0 or more, got {both_lengths.min():g}")
+    ours, other = both_lengths.T
     longest = np.maximum(ours, other)
-    difference = (ours - other) / np.maximum(longest, 1)
-    # 1 if our text is the longer text, 0 if our text is the shorter text, 0.5 for equal lengths
+    difference = (ours - other) / np.maximum(longest, 1)  # 0 for two empty texts
     longer = 0.5 * (1 + np.sign(difference))
-    shorter = 1 - longer
-    groups = _numbers_of_names(names)
-    wins = per_prompt(won, groups)
-    counts = per_prompt(np.ones_like(won), groups)
-    raw_interval = share_interval(wins, counts)
-    # The regression needs prompts with a longer text of ours, and prompts with a shorter text of
-    # ours. A pair of equal lengths counts as both.
-    prompts_in_all = len(np.unique(groups))
+    return _Pairs(won, difference, longer, _numbers_of_names(names))
+
+
+def _why_too_one_sided(pairs: _Pairs) -> str:
+    """Returns the reason why the pairs have no win rate at equal length; "" if they have one.
+
+    The regression needs prompts in which our text is the longer text, and prompts in which our text
+    is the shorter text. A pair of equal lengths counts as both.
+    """
+    prompts_in_all = len(np.unique(pairs.groups))
     fewest = max(MIN_PROMPTS, MIN_PROMPT_SHARE * prompts_in_all)
-    longer_prompts = len(np.unique(groups[difference >= 0]))
-    shorter_prompts = len(np.unique(groups[difference <= 0]))
-    controlled = None
-    controlled_interval = None
-    note = ""
-    if min(longer_prompts, shorter_prompts) < fewest:
-        one_sided = max(longer.sum(), shorter.sum())
-        note = (
-            f"one side's texts are the longer in {one_sided:g} of {len(won)} pairs: too one-sided "
-            "for equal length"
-        )
-    else:
-        controlled, controlled_interval = win_rate_at_equal_length(won, difference, longer, groups)
-    return LengthControl(
-        raw=float(won.mean()),
-        raw_interval=raw_interval,
-        controlled=controlled,
-        controlled_interval=controlled_interval,
-        longer=float(longer.mean()),
-        note=note,
+    longer_prompts = len(np.unique(pairs.groups[pairs.difference >= 0]))
+    shorter_prompts = len(np.unique(pairs.groups[pairs.difference <= 0]))
+    if min(longer_prompts, shorter_prompts) >= fewest:
+        return ""
+    longer_pairs = pairs.longer.sum()
+    shorter_pairs = (1 - pairs.longer).sum()
+    return (
+        f"one side's texts are the longer in {max(longer_pairs, shorter_pairs):g} of "
+        f"{len(pairs.won)} pairs: too one-sided for equal length"
     )
 
 
@@ -183,7 +221,7 @@ def win_rate_at_equal_length(
     # both kinds of pairs get the same total weight
     shorter = 1 - longer
     weights = len(won) / 2 * (longer / longer.sum() + shorter / shorter.sum())
-    fit = _fit(features, won, weights)
+    fit = _fit_regression(features, won, weights)
     # at equal length the difference and its sign are 0, so the intercept alone gives the log odds
     log_odds = fit.coefficients[0]
     rate = float(expit(log_odds))
@@ -198,7 +236,7 @@ def win_rate_at_equal_length(
     return rate, Interval(low, high)
 
 
-class _Fit(NamedTuple):
+class _Regression(NamedTuple):
     """A logistic regression at the last step of its search.
 
     coefficients: the solution, shape (k,). gradients: the gradient of each pair's log-likelihood,
@@ -210,7 +248,7 @@ class _Fit(NamedTuple):
     curvature: Array
 
 
-def _fit(features: Array, won: Array, weights: Array) -> _Fit:
+def _fit_regression(features: Array, won: Array, weights: Array) -> _Regression:
     """Returns the logistic regression of the outcomes, found by Newton's method.
 
     A ridge penalty (RIDGE_PENALTIES) and an imaginary draw at equal length (DRAW_WEIGHT) keep the
@@ -239,7 +277,7 @@ def _fit(features: Array, won: Array, weights: Array) -> _Fit:
         coefficients = coefficients + step * shortening
         if largest_change < COEFFICIENT_TOLERANCE:
             break
-    return _Fit(coefficients, pair_gradients, curvature)
+    return _Regression(coefficients, pair_gradients, curvature)
 
 
 def _variance_of_intercept(gradients: Array, curvature: Array) -> float:
@@ -264,9 +302,9 @@ def likelihood_derivatives(
     The shapes are (pairs, k) and (pairs, k, k). x: the features, (pairs, k). won: the outcomes, 0
     to 1, (pairs,). weights: the weight of each pair, (pairs,). coefficients: (k,).
     """
-    rates = expit(x @ coefficients)
-    certain = rates * (1 - rates)
-    curvature = weights * np.maximum(certain, 1e-9)  # above 0, so that the Hessian has an inverse
+    rates = expit(x @ coefficients)  # the predicted outcome of each pair
+    variances = rates * (1 - rates)
+    curvature = weights * np.maximum(variances, 1e-9)  # above 0, so that the Hessian has an inverse
     residuals = weights * (won - rates)
     gradients = x * residuals[:, None]
     products = x[:, :, None] * x[:, None, :]

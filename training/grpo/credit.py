@@ -124,10 +124,12 @@ def _offsets_in_piece(
     """Returns for each of `tokens`, which together wrote `piece`, the characters [start, end) of
     the completion's text that the token wrote.
 
+    Example: if three tokens wrote the emoji at the character 5, the result is [(5, 6)] * 3, because
+    each token wrote some bytes of the emoji.
+
     The function decodes the first token, the first two tokens, and so on, and compares each result
     with the piece. Up to the first difference, the characters are whole. A character that differs
-    has begun, and lacks bytes. Example: the emoji of a piece may have three tokens. Each of the
-    three gets the character of the emoji.
+    has begun, and lacks bytes.
 
     Args:
         special: the tokenizer's `special_ids`.
@@ -139,7 +141,6 @@ def _offsets_in_piece(
     """
     if len(tokens) == 1:
         return [(piece_start, piece_start + len(piece))]
-    earlier_length = len(tokenizer.decode(earlier_tokens, skip_special_tokens=True))
     offsets = []
     whole = 0  # how many characters of the piece are whole, after the tokens so far
     for count, token in enumerate(tokens, start=1):
@@ -147,12 +148,9 @@ def _offsets_in_piece(
         if token in special:  # a special token writes nothing
             offsets.append((piece_start + start, piece_start + start))
             continue
-        # the text of the piece's first `count` tokens
-        if count == len(tokens):
-            written = piece
-        else:
-            decoded = [*earlier_tokens, *tokens[:count]]
-            written = tokenizer.decode(decoded, skip_special_tokens=True)[earlier_length:]
+        written = piece  # the text of the piece's first `count` tokens
+        if count < len(tokens):
+            written = _text_after(tokenizer, earlier_tokens, tokens[:count])
         whole = common_length(written, piece)
         end = whole
         if whole < len(written):  # the next character has begun, and this token is part of it
@@ -163,6 +161,17 @@ def _offsets_in_piece(
         start = min(start, end)
         offsets.append((piece_start + start, piece_start + end))
     return offsets
+
+
+def _text_after(tokenizer: Tokenizer, earlier_tokens: list[int], tokens: list[int]) -> str:
+    """Returns the text that the tokens write after the earlier tokens.
+
+    Example: after "A", the token " red" writes " red". At the beginning of a text, some decoders
+    would drop the space.
+    """
+    earlier_text = tokenizer.decode(earlier_tokens, skip_special_tokens=True)
+    text = tokenizer.decode([*earlier_tokens, *tokens], skip_special_tokens=True)
+    return text[len(earlier_text) :]
 
 
 def common_length(text: str, other: str) -> int:
@@ -252,18 +261,31 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
         # give comparable phrases one number: set_of_phrase is [0, 1, 0] for the kinds a, b, a
         values = [getattr(phrase, attribute) for phrase in claims]
         _, set_of_phrase = np.unique(values, return_inverse=True)
-        residual = credit - baseline
-        residual_sums = np.bincount(set_of_phrase, residual)  # one sum for each set
-        phrase_counts = np.bincount(set_of_phrase)
-        # leave each phrase out of its own mean
-        others_sum = residual_sums[set_of_phrase] - residual
-        others_count = phrase_counts[set_of_phrase] - 1
-        baseline += others_sum / (others_count + SHRINKING_PHRASES)
+        baseline += _mean_of_others(credit - baseline, set_of_phrase)
     # put filler back among the phrases, with the baseline 0
     is_claim = np.array([phrase.kind != FILLER_PART for phrase in phrases], dtype=np.bool_)
     baselines = np.zeros(len(phrases))
     baselines[is_claim] = baseline
     return baselines.tolist()
+
+
+def _mean_of_others(
+    residuals: NDArray[np.float64], set_of_phrase: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Returns for each phrase the mean residual of the other phrases of its set, as if there were
+    SHRINKING_PHRASES more phrases with the residual 0.
+
+    Example: for the residuals [1, 2, 9] and the sets [0, 0, 1], the results are 2 / (1 + 4),
+    1 / (1 + 4) and 0 / (0 + 4).
+
+    residuals: (n,). set_of_phrase: (n,), the number of each phrase's set, from 0.
+    """
+    sums = np.bincount(set_of_phrase, residuals)  # one sum for each set
+    counts = np.bincount(set_of_phrase)
+    # leave each phrase out of its own mean
+    sums_of_others = sums[set_of_phrase] - residuals
+    counts_of_others = counts[set_of_phrase] - 1
+    return sums_of_others / (counts_of_others + SHRINKING_PHRASES)
 
 
 def residual_credit(phrases: Sequence[Phrase]) -> list[float]:

@@ -65,7 +65,32 @@ def check_parts(
         functions: all reward functions, each Reward in a Recorder.
         arguments: GRPOTrainer's other arguments, by name.
     """
-    # check the reward functions; TRL would take a metric's name for the name of a reward model
+    _check_that_rewards_are_made(functions)
+    _check_functions(args, functions, arguments)
+    if args.reward_weights is not None:
+        _check_weights(args.reward_weights, len(functions))
+    _check_names(rewards, functions)
+    _check_deciding(args, functions)
+    _check_arguments(args, rewards, arguments)
+    _check_size(args, arguments.get("train_dataset"))
+    if arguments.get("rollout_func") is None:  # a rollout function may add columns
+        for part in ("train_dataset", "eval_dataset"):
+            check_columns(rewards, part, arguments.get(part))
+            check_pictures(rewards, part, arguments.get(part))
+    if any(reward.by_batch for reward in rewards):
+        _check_groups(args, arguments.get("eval_dataset"))
+    _check_saves(args)
+    _check_best(args, rewards, len(functions))
+
+
+def _check_that_rewards_are_made(functions: Sequence[Any]) -> None:
+    """Raises ValueError for the name of a metric, such as "posh", and for a class, such as
+    PoshReward, in place of a reward such as PoshReward("match").
+
+    TRL would take the name for the name of a reward model.
+
+    functions: all reward functions.
+    """
     for function in functions:
         is_metric_name = isinstance(function, str) and function in METRICS
         if is_metric_name or isinstance(function, type):
@@ -73,18 +98,29 @@ def check_parts(
                 f"reward_funcs has {function!r}: give a reward that is made, as "
                 "PoshReward('match')."
             )
-    _check_functions(args, functions, arguments)
-    if args.reward_weights is not None:
-        _check_weights(args.reward_weights, len(functions))
+
+
+def _check_names(rewards: Sequence[Reward], functions: Sequence[Any]) -> None:
+    """Raises ValueError if another reward function has the name of a Reward.
+
+    The log has one value for each name, so that two rewards of the name "posh" would be mixed up.
+
+    rewards: the Rewards of this package among the functions. functions: all reward functions.
+    """
     names = [get_callable_name(function) for function in functions if callable(function)]
     if any(names.count(reward.__name__) > 1 for reward in rewards):
         raise ValueError(
             f"rewards need different names, got {names}: pass name=... to one of them."
         )
-    _check_deciding(args, functions)
-    _check_arguments(args, rewards, arguments)
-    # check the data
-    dataset = arguments.get("train_dataset")  # TRL refuses an object that is not a dataset
+
+
+def _check_size(args: SpanGRPOConfig, dataset: Any) -> None:
+    """Raises ValueError for training data with fewer rows than a batch has prompts, and for a
+    stream with dynamic sampling, which reads rows by their number.
+
+    dataset: the argument `train_dataset`. An object that is no dataset passes, because TRL refuses
+    it.
+    """
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
         raise ValueError(
             "dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole."
@@ -95,14 +131,6 @@ def check_parts(
             f"{args.prompts_per_batch} prompts (generation_batch_size {args.generation_batch_size} "
             f"/ num_generations {args.num_generations})."
         )
-    if arguments.get("rollout_func") is None:  # a rollout function may add columns
-        for part in ("train_dataset", "eval_dataset"):
-            check_columns(rewards, part, arguments.get(part))
-            check_pictures(rewards, part, arguments.get(part))
-    if any(reward.by_batch for reward in rewards):
-        _check_groups(args, arguments.get("eval_dataset"))
-    _check_saves(args)
-    _check_best(args, rewards, len(functions))
 
 
 def _check_arguments(
@@ -143,14 +171,15 @@ def _check_functions(
 
     options: GRPOTrainer's other arguments, by name.
     """
-    for sentence in lacking_packages(vars(args)).values():
-        raise ValueError(sentence)  # for the first missing package
-    dataset = options.get("train_dataset")
+    sentences = list(lacking_packages(vars(args)).values())
+    if sentences:
+        raise ValueError(sentences[0])
+    # the columns are not known if a transform, a rollout function or an environment may add some
     columns = None
-    if isinstance(dataset, Dataset) and not is_lazy(dataset):
+    dataset = options.get("train_dataset")
+    may_add_columns = options.get("rollout_func") or options.get("environment_factory")
+    if isinstance(dataset, Dataset) and not is_lazy(dataset) and not may_add_columns:
         columns = dataset.column_names
-    if options.get("rollout_func") or options.get("environment_factory"):
-        columns = None  # both options may add columns
     for function in functions:
         if callable(function) and not isinstance(function, Recorder):
             check_function(function, columns)
@@ -302,13 +331,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
         columns = dataset.column_names or []  # a stream may have no known columns
     if columns:
         check_prompt("train_dataset", columns)
-    pictures = next((name for name in PICTURE_COLUMNS if name in columns), None)
-    if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
-        raise ValueError(
-            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, "
-            "which reads no pictures: give a vision-language model and its AutoProcessor, or "
-            f"remove {pictures!r}."
-        )
+    _check_can_see(processing_class, columns)
     tokenizer = tokenizer_of(processing_class)
     # span credit needs the characters of each token, which only a fast tokenizer can find
     if isinstance(tokenizer, PreTrainedTokenizerBase) and not tokenizer.is_fast:
@@ -316,15 +339,32 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
             "tokenizer."
         )
-    if asks_in_messages(dataset):
-        if not processing_class.chat_template:
-            raise ValueError(
-                "the prompts are messages, and the policy's processing_class has no chat_template "
-                "to write them with: take an instruct model, set processing_class.chat_template, "
-                "or make each prompt a text."
-            )
-        check_template(
-            tokenizer.name_or_path, processing_class.chat_template, tokenizer.special_tokens_map
+    if not asks_in_messages(dataset):  # prompts that are texts need no chat template
+        return
+    if not processing_class.chat_template:
+        raise ValueError(
+            "the prompts are messages, and the policy's processing_class has no chat_template "
+            "to write them with: take an instruct model, set processing_class.chat_template, "
+            "or make each prompt a text."
+        )
+    check_template(
+        tokenizer.name_or_path, processing_class.chat_template, tokenizer.special_tokens_map
+    )
+
+
+def _check_can_see(processing_class: Any, columns: Sequence[str]) -> None:
+    """Raises ValueError if the data have a column of pictures, and the policy's processor is a
+    tokenizer, which reads only text.
+
+    columns: the columns of the training data; empty if they are not known.
+    """
+    picture_columns = [name for name in PICTURE_COLUMNS if name in columns]
+    if picture_columns and isinstance(processing_class, PreTrainedTokenizerBase):
+        pictures = picture_columns[0]
+        raise ValueError(
+            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, "
+            "which reads no pictures: give a vision-language model and its AutoProcessor, or "
+            f"remove {pictures!r}."
         )
 
 
@@ -405,11 +445,29 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
             if fault:
                 raise ValueError(f"{part} row {number}: {fault}")
         for reward in rewards:
-            try:
-                reward.read_samples(prompts, [""] * len(prompts), **batch)
-            except ValueError:  # find the row of the batch that raises
-                _raise_for_row(reward, part, prompts, batch, rows_before)
+            _check_batch(reward, part, prompts, batch, rows_before)
         rows_before += len(prompts)
+
+
+def _check_batch(
+    reward: Reward,
+    part: str,
+    prompts: Sequence[Any],
+    columns: Mapping[str, Sequence[Any]],
+    rows_before: int,
+) -> None:
+    """Raises ValueError for the first row of a batch that the reward cannot read.
+
+    The whole batch is read at once, which is fast. Only if that fails, each row is read by itself
+    to find the row at fault.
+
+    part: the dataset's name. columns: the batch's values by column. rows_before: how many rows the
+    dataset has before the batch.
+    """
+    try:
+        reward.read_samples(prompts, [""] * len(prompts), **columns)
+    except ValueError:
+        _raise_for_row(reward, part, prompts, columns, rows_before)
 
 
 def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:

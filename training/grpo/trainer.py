@@ -35,7 +35,7 @@ from spanreward.training.grpo.batch import Batch
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
 from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
-from spanreward.training.grpo.judge_metrics import RankStep, gather_step
+from spanreward.training.grpo.judge_metrics import GatheredStep, RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.learning_monitor import LearningMonitor
 from spanreward.training.grpo.logged_keys import RECENT_LINES, keys_of, leave_out
@@ -404,10 +404,28 @@ class SpanGRPOTrainer(ResumingTrainer):
         else:  # the completions were judged in the draft
             self._restore_verdicts(batch.drafted, prompts, completions, columns)
         batch.failed = failed_rows(self.recorders, len(prompts))
+        step = self._gather_checked_step()
+        if batch.drafting:  # the rewards of a draft are not used: return any table of their shape
+            rows = len(prompts) * self.accelerator.num_processes
+            return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
+        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        if self.model.training and step.metrics["judge/failed_fraction"] != 1:
+            weights = self.reward_weights[: self._score_count].to(rewards.device)
+            scores = rewards[:, : self._score_count]
+            stop_when_nothing_is_scored(self.recorders, scores[:, weights != 0])
+        return self._usable_rewards(rewards, step.failed)
+
+    def _gather_checked_step(self) -> GatheredStep:
+        """Returns the numbers of the judged step from all ranks, and logs its metrics `judge/...`.
+
+        Raises MixedGroup for a group with completions of several rows, and JudgeFailure if too many
+        completions could not be judged or a rank's judge has answered nothing for several steps.
+        The checks use the numbers of all ranks, so that all ranks stop together.
+        """
+        batch = self._batch
         silent = self._silence.silent
         rank_step = RankStep(self._failures, batch.failed, batch.marks, silent, self._usage)
         step = gather_step(rank_step, self.accelerator.device)
-        # the checks below use the numbers of all ranks, so that all ranks stop together
         self._check_groups(step.marks)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
@@ -418,15 +436,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         has_several_ranks = len(step.silent) > 1
         if has_several_ranks and self.model.training and not batch.drafting:
             stop_when_a_rank_is_silent(self.recorders, self._silence, step.silent)
-        if batch.drafting:  # the rewards of a draft are not used: return any table of their shape
-            rows = len(prompts) * self.accelerator.num_processes
-            return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
-        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        if self.model.training and failed_fraction != 1:
-            weights = self.reward_weights[: self._score_count].to(rewards.device)
-            scores = rewards[:, : self._score_count]
-            stop_when_nothing_is_scored(self.recorders, scores[:, weights != 0])
-        return self._usable_rewards(rewards, step.failed)
+        return step
 
     def _judge(
         self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
