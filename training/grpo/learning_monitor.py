@@ -23,7 +23,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.distributed.tensor import DTensor
@@ -60,6 +60,20 @@ class BatchCounts:
     rows: int = 0
     tokens: int = 0
     sampled: int = 0
+
+
+class StepCounts(NamedTuple):
+    """Counts of an update, over all ranks.
+
+    moved: the sampled entries of weights that the update changed. compared: the sampled entries
+    that could be compared. with_gradient: the trained tensors with a gradient other than 0.
+    trained: the trained tensors; 0 if their gradients cannot be seen.
+    """
+
+    moved: int
+    compared: int
+    with_gradient: int
+    trained: int
 
 
 class LearningMonitor(TrainerCallback):
@@ -145,32 +159,15 @@ class LearningMonitor(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Logs the shares of this step, and decides whether the step taught: whether a completion
-        had an advantage, a tensor had a gradient, and a weight moved. After the last update with a
-        batch of completions, the batch is counted (`_close_batch`).
+        """Logs the shares of this step, and notes whether the step taught. After the last update
+        with a batch of completions, the batch is counted (`_close_batch`).
         """
-        moved_of_rank, compared_of_rank = self._compare_weights(args.device)
-        other_counts = torch.tensor([compared_of_rank, *self._gradients], device=args.device)
-        counts = torch.cat([moved_of_rank.reshape(1), other_counts])
-        moved, compared, with_gradient, trained = self._over_ranks(counts)
-        batch = self.batch
-        shares = {
-            "rows": (batch.rows, batch.completions),
-            "tokens": (batch.tokens, batch.sampled),
-            "gradients": (with_gradient, trained),
-            "moved": (moved, compared),
-        }
+        counts = self._count_step(args.device)
         if self.trainer.recorders:  # without a Reward, the log has only TRL's keys
-            for name, (part, whole) in shares.items():
-                if whole:
-                    self.trainer._metrics["train"][f"learning/{name}"].append(part / whole)
-        # decide whether the step taught; a count that could not be checked is no reason against it
-        has_advantage = any(open_batch.rows for open_batch in self._open_batches)
-        has_moved = moved > 0 or compared == 0
-        has_gradient = with_gradient > 0 or trained == 0
-        if has_advantage and has_moved and has_gradient:
+            self._log_shares(counts)
+        if self._has_taught(counts):
             self._taught = True
-        elif moved > 0:
+        elif counts.moved > 0:
             self._moved_while_idle = True
         self._idle_steps += 1
         passes = self.trainer._step - self._first_pass
@@ -178,10 +175,41 @@ class LearningMonitor(TrainerCallback):
         # Close a batch after its last pass. If there is a newer batch, the last pass of the earlier
         # batches is over too.
         if used_up or len(self._open_batches) > 1:
-            self._close_batch(with_gradient, state, control)
+            self._close_batch(counts.with_gradient, state, control)
             self._open_batches = self._open_batches[-1:]
         if used_up:
             self._open_batches = []
+
+    def _count_step(self, device: torch.device) -> StepCounts:
+        """Returns the counts of this step's update over all ranks. Every rank must call this
+        method.
+        """
+        moved, compared = self._compare_weights(device)
+        others = torch.tensor([compared, *self._gradients], device=device)
+        return StepCounts(*self._over_ranks(torch.cat([moved.reshape(1), others])))
+
+    def _log_shares(self, counts: StepCounts) -> None:
+        """Logs the four shares `learning/...` of this step (see the beginning of this module)."""
+        parts_and_wholes = {
+            "rows": (self.batch.rows, self.batch.completions),
+            "tokens": (self.batch.tokens, self.batch.sampled),
+            "gradients": (counts.with_gradient, counts.trained),
+            "moved": (counts.moved, counts.compared),
+        }
+        for name, (part, whole) in parts_and_wholes.items():
+            if whole:
+                self.trainer._metrics["train"][f"learning/{name}"].append(part / whole)
+
+    def _has_taught(self, counts: StepCounts) -> bool:
+        """Returns whether this step taught: a completion had an advantage, a tensor had a gradient,
+        and a weight moved.
+
+        A count that could not be checked is no reason against it.
+        """
+        has_advantage = any(open_batch.rows for open_batch in self._open_batches)
+        has_moved = counts.moved > 0 or counts.compared == 0
+        has_gradient = counts.with_gradient > 0 or counts.trained == 0
+        return has_advantage and has_moved and has_gradient
 
     def _compare_weights(self, device: torch.device) -> tuple[torch.Tensor, int]:
         """Returns how many of this rank's sampled entries of weights the step has changed, as a
@@ -273,24 +301,9 @@ class LearningMonitor(TrainerCallback):
         with_gradient: the number of trained tensors with a gradient in the last step.
         """
         trainer = self.trainer
-        batch = self.batch
-        trained_ids = set()  # the ids of the trained parameters of the model
-        for parameter in trainer.model.parameters():
-            if parameter.requires_grad:
-                trained_ids.add(id(parameter))
-        optimizer_ids: set[int] = set()  # the ids of the parameters that the optimizer updates
-        for group in trainer.optimizer.param_groups:
-            optimizer_ids.update(map(id, group["params"]))
-        if not batch.kept and trainer.mask_truncated_completions:
-            longest = trainer.max_completion_length
-            cut = f"every completion was cut at max_completion_length ({longest})"
-            if trainer.endless is not None:
-                return f"{cut}, where {trainer.endless}: {trainer.endless.cure}."
-            return (
-                f"{cut}, and mask_truncated_completions leaves those out: raise the one, or set "
-                "the other to False."
-            )
-        if not batch.rows:
+        if not self.batch.kept and trainer.mask_truncated_completions:
+            return self._why_all_are_cut()
+        if not self.batch.rows:
             return (
                 "no completion has an advantage, since all of a group have the same reward, or "
                 "none: look at some of them, raise the temperature, set dynamic_sampling, or take "
@@ -299,9 +312,8 @@ class LearningMonitor(TrainerCallback):
         rates = [group["lr"] for group in trainer.optimizer.param_groups]
         if not any(rates):
             return "the learning rate is 0: set learning_rate, or another lr_scheduler_type."
-        # DeepSpeed's optimizer holds copies, so that the ids cannot be compared
-        none_updated = trained_ids.isdisjoint(optimizer_ids)
-        if none_updated and not trainer.is_deepspeed_enabled:
+        # DeepSpeed's optimizer holds copies, so that its parameters cannot be compared
+        if not trainer.is_deepspeed_enabled and not self._updates_a_trained_parameter():
             return (
                 "the optimizer holds no trained parameter of the model: see requires_grad, and "
                 "peft_config."
@@ -315,6 +327,30 @@ class LearningMonitor(TrainerCallback):
             f"the learning rate {max(rates):g} is too small for weights of this dtype: raise "
             "it, or take float32."
         )
+
+    def _why_all_are_cut(self) -> str:
+        """Returns a sentence on a batch in which every completion was cut at the length limit, and
+        so left out of the loss. The remedy depends on whether the chat template can end a turn.
+        """
+        trainer = self.trainer
+        longest = trainer.max_completion_length
+        cut = f"every completion was cut at max_completion_length ({longest})"
+        if trainer.endless is not None:
+            return f"{cut}, where {trainer.endless}: {trainer.endless.cure}."
+        return (
+            f"{cut}, and mask_truncated_completions leaves those out: raise the one, or set "
+            "the other to False."
+        )
+
+    def _updates_a_trained_parameter(self) -> bool:
+        """Returns whether the optimizer has at least one of the model's trained parameters."""
+        optimizer_ids: set[int] = set()  # the ids of the parameters that the optimizer updates
+        for group in self.trainer.optimizer.param_groups:
+            optimizer_ids.update(map(id, group["params"]))
+        for parameter in self.trainer.model.parameters():
+            if parameter.requires_grad and id(parameter) in optimizer_ids:
+                return True
+        return False
 
 
 def sample_of(

@@ -141,23 +141,34 @@ class Changes:
         text, places = self.changed(kind, name, caption)
         if not places and kind not in ("right", "unclaimed"):
             return None
-        # The words of the caption that are missing in the target.
+        # A token's last mark counts. So the first mark makes everything right, later marks make
+        # some words unsure, and the last marks make the changed words wrong.
+        marks: list[MarkedRange] = [(0, len(text), 1.0)]
+        if len(rest) < COMPLETE_CAPTIONS:
+            marks += self._unsure_marks(text, caption, rest)
+        marks += [(start, end, 0.0) for start, end in places]
+        return Example(text, " ".join(rest), tuple(marks), name)
+
+    def _unsure_marks(
+        self, text: str, caption: str, target_captions: Sequence[str]
+    ) -> list[MarkedRange]:
+        """Returns a mark with None for each word of a text that may be right or wrong, because the
+        few captions of the target lack it.
+
+        Example: for the caption "A brown dog sits." and the target "The dog.", the words "brown"
+        and "sits" get marks. text: the caption, maybe with changed words.
+        """
         target_lemmas: set[str] = set()
-        for other_text in rest:
-            target_lemmas.update(word.lemma for word in self.words[other_text])
+        for target_caption in target_captions:
+            target_lemmas.update(word.lemma for word in self.words[target_caption])
         unsure = []
         for word in self.words[caption]:
             if word.pool and word.lemma not in target_lemmas:
                 unsure.append(re.escape(word.text))
-        # A token's last mark counts. So the first mark makes everything right, later marks make
-        # some words unsure, and the last marks make the changed words wrong.
-        marks: list[MarkedRange] = [(0, len(text), 1.0)]
-        if unsure and len(rest) < COMPLETE_CAPTIONS:
-            # A word that is missing in a short target may be right or wrong.
-            for match in re.finditer(rf"\b({'|'.join(unsure)})\b", text):
-                marks.append((match.start(), match.end(), None))
-        marks += [(start, end, 0.0) for start, end in places]
-        return Example(text, " ".join(rest), tuple(marks), name)
+        if not unsure:
+            return []
+        matches = re.finditer(rf"\b({'|'.join(unsure)})\b", text)
+        return [(match.start(), match.end(), None) for match in matches]
 
     def changed(self, kind: str, name: str, text: str) -> tuple[str, CharacterRanges]:
         """Returns a changed text, and the places of the new words. The list of places is empty if
@@ -187,33 +198,8 @@ class Changes:
         count = self.random.randrange(2)
         texts = [caption, *self.random.sample(other_texts, count)]
         self.random.shuffle(texts)
-        keep = self.random.random() < 0.5
-        text = ""
-        words: list[Word] = []  # the words of the whole text
-        for caption_text in texts:
-            shift = len(text)
-            for word in self.words[caption_text]:
-                start = word.start + shift
-                words.append(word._replace(start=start, end=word.end + shift))
-            text += f"{caption_text} "
-        # The target is the text without some of its parts. Each part begins with an OPENING_TAGS
-        # word.
-        target = ""
-        target_lemmas = set()
-        end = Word(len(text), len(text))
-        for word, following in pairwise([*words, end]):
-            if word.kind in OPENING_TAGS:
-                keep = self.random.random() < 0.5
-            if not keep:
-                continue
-            # In a part that is kept, some adjectives and numbers are dropped.
-            if word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75:
-                target_lemmas.add(word.lemma)
-                target += text[word.start : following.start]
-        target = " ".join(target.split()).strip(" ,.")
-        if not target:  # no part was kept
-            target = "A picture"
-        target += "."
+        text, words = self._joined(texts)
+        target, target_lemmas = self._part_of(text, words)
         things = []  # nouns that are missing in the target
         for word in words:
             if word.pool and word.kind == "NOUN" and word.lemma not in target_lemmas:
@@ -228,6 +214,50 @@ class Changes:
             target = " ".join(self.random.sample((target, sentence), 2))
         return Example(text.rstrip(), target, marks_of_words(words, target_lemmas), name)
 
+    def _joined(self, captions: Sequence[str]) -> tuple[str, list[Word]]:
+        """Returns the captions as one text, with a space after each, and the words of all captions,
+        at their places in this text.
+
+        Example: the word "bus" of "A cat." and "A bus." is at the characters [9, 12) of
+        "A cat. A bus. ".
+        """
+        text = ""
+        words: list[Word] = []
+        for caption in captions:
+            shift = len(text)
+            for word in self.words[caption]:
+                start = word.start + shift
+                words.append(word._replace(start=start, end=word.end + shift))
+            text += f"{caption} "
+        return text, words
+
+    def _part_of(self, text: str, words: Sequence[Word]) -> tuple[str, set[str]]:
+        """Returns the text without some of its parts, drawn at random, and the base forms of the
+        words that are left.
+
+        Each part begins with an OPENING_TAGS word. Example: "A dog sits on the grass." may become
+        "A dog sits.", or "on the grass.", or "A picture." if no part is left.
+
+        words: all words of the text, in order.
+        """
+        keep = self.random.random() < 0.5
+        part = ""
+        lemmas = set()
+        end = Word(len(text), len(text))
+        for word, following in pairwise([*words, end]):
+            if word.kind in OPENING_TAGS:  # a new part begins
+                keep = self.random.random() < 0.5
+            if not keep:
+                continue
+            # In a part that is kept, some adjectives and numbers are dropped.
+            if word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75:
+                lemmas.add(word.lemma)
+                part += text[word.start : following.start]
+        part = " ".join(part.split()).strip(" ,.")
+        if not part:
+            part = "A picture"
+        return f"{part}.", lemmas
+
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         """Returns up to three words of a text, each with the word of another picture that replaces
         it.
@@ -239,8 +269,8 @@ class Changes:
             if kinds:
                 # The kind is drawn first, so that rare kinds are changed as often as nouns.
                 kind = self.random.choice(kinds)
-                of_kind = [word for word in changeable if word.kind == kind]
-                word = self.random.choice(of_kind)
+                words_of_kind = [word for word in changeable if word.kind == kind]
+                word = self.random.choice(words_of_kind)
                 changes[word] = self._replacement(name, word)
         return {word: new for word, new in changes.items() if new}
 
