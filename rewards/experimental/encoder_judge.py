@@ -316,40 +316,37 @@ def windows_of(
     """
     text = encodable_text(text)
     target = encodable_text(target)
-    # If the tokenizer puts no special token between the two texts of a pair, a line break is put
-    # there.
-    specials_of_pair = tokenizer.num_special_tokens_to_add(True)
-    specials_of_single = tokenizer.num_special_tokens_to_add(False)
-    end = "" if specials_of_pair > specials_of_single else LINE_BREAK
+    separator = _separator_of_pair(tokenizer)
     # For a decoder the target is followed by a first copy of the text, if everything fits.
     if twice:
         doubled = f"{target}{LINE_BREAK}{text}"
-        ids = tokenizer(doubled + end, text, split_special_tokens=True)["input_ids"]
+        ids = tokenizer(doubled + separator, text, split_special_tokens=True)["input_ids"]
         if len(ids) + SLACK_TOKENS <= longest:
             target = doubled
     # The lengths of both in tokens. A token's side is 0 in the target, 1 in the text, and None for
     # a special token.
-    both = tokenizer(target + end, text, return_offsets_mapping=True, split_special_tokens=True)
+    both = tokenizer(
+        target + separator, text, return_offsets_mapping=True, split_special_tokens=True
+    )
     sides = both.sequence_ids()
     target_places = []
     for place, side in zip(both["offset_mapping"], sides, strict=True):
         if side == 0:
             target_places.append(place)
     text_tokens = sides.count(1)
-    beside = sides.count(None) + SLACK_TOKENS
+    other_tokens = sides.count(None) + SLACK_TOKENS  # of a window, in neither of the two
     overlap = min(OVERLAP_TOKENS, longest // 8)
     text_length, target_length = fewest_tokens(
-        text_tokens, len(target_places), longest - beside, overlap
+        text_tokens, len(target_places), longest - other_tokens, overlap
     )
+    # The minimum is for short pairs: the tokenizer needs windows longer than the overlap.
+    window_tokens = max(text_length + target_length, 2 * overlap) + other_tokens
     # The target is cut into pieces here. The tokenizer cuts the text, once for each piece of the
     # target.
-    pieces = _target_pieces(target, target_places, target_length, overlap)
-    # The minimum is for short pairs: the tokenizer needs windows longer than the overlap.
-    window_tokens = max(text_length + target_length, 2 * overlap) + beside
-    cut = []
-    for number, piece in enumerate(pieces):
+    windows = []
+    for number, piece in enumerate(_target_pieces(target, target_places, target_length, overlap)):
         encoding = tokenizer(
-            piece + end,
+            piece + separator,
             text,
             truncation="only_second",
             max_length=window_tokens,
@@ -358,14 +355,39 @@ def windows_of(
             return_offsets_mapping=True,
             split_special_tokens=True,
         )
-        names = [name for name in tokenizer.model_input_names if name in encoding]
-        for row, offsets in enumerate(encoding["offset_mapping"]):
-            inputs = {name: encoding[name][row] for name in names}
-            places: list[tuple[int, int] | None] = []
-            for place, side in zip(offsets, encoding.sequence_ids(row), strict=True):
-                places.append(tuple(place) if side == 1 else None)
-            cut.append(Window(number, inputs, places))
-    return cut
+        windows += _windows_of_encoding(encoding, tokenizer.model_input_names, number)
+    return windows
+
+
+def _separator_of_pair(tokenizer: Any) -> str:
+    """Returns a text to put between the two texts of a pair: "" if the tokenizer itself puts a
+    special token there, such as BERT's [SEP], and otherwise a line break.
+    """
+    specials_of_pair = tokenizer.num_special_tokens_to_add(True)
+    specials_of_single = tokenizer.num_special_tokens_to_add(False)
+    if specials_of_pair > specials_of_single:
+        return ""
+    return LINE_BREAK
+
+
+def _windows_of_encoding(encoding: Any, input_names: Sequence[str], piece: int) -> list[Window]:
+    """Returns a window for each part into which the tokenizer has cut the text.
+
+    Args:
+        encoding: the tokenizer's result for one piece of the target and the whole text.
+        input_names: the names of inputs that the model may take.
+        piece: the number of the piece of the target.
+    """
+    names = [name for name in input_names if name in encoding]
+    windows = []
+    for row, offsets in enumerate(encoding["offset_mapping"]):
+        inputs = {name: encoding[name][row] for name in names}
+        places: list[tuple[int, int] | None] = []
+        # a token's side is 1 in the text, 0 in the target, and None for a special token
+        for place, side in zip(offsets, encoding.sequence_ids(row), strict=True):
+            places.append(tuple(place) if side == 1 else None)
+        windows.append(Window(piece, inputs, places))
+    return windows
 
 
 def _target_pieces(
