@@ -159,10 +159,10 @@ class EncoderJudge(Judge):
         """Returns one rating per question. A question is a Failure (UNPARSED) unless its probe is a
         PresenceProbe with a source.
         """
-        pairs: dict[tuple[str, str], None] = {}  # the distinct pairs, in order
+        pairs: dict[tuple[str, str], None] = {}  # the distinct (text, target), in order
         for question in questions:
-            probe = question.probe
-            if isinstance(probe, PresenceProbe) and probe.source:
+            probe = _phrase_probe_of(question)
+            if probe is not None:
                 pairs[probe.source, probe.text] = None
         # The encoder reads the pairs that it has not read within this `with`.
         with self, self.usage.clock("seconds"):
@@ -172,13 +172,14 @@ class EncoderJudge(Judge):
             tokens_by_pair = self._read  # kept here, because the end of the `with` empties `_read`
         ratings: list[Rating | Failure] = []
         for question in questions:
-            probe = question.probe
-            if isinstance(probe, PresenceProbe) and probe.source:
+            probe = _phrase_probe_of(question)
+            if probe is not None:
                 tokens = tokens_by_pair[probe.source, probe.text]
                 ratings.append(_rate_phrase(probe, tokens, scale))
             else:
                 self.usage.unparsed += 1
-                why = f"an encoder rates phrases with a source, got {type(probe).__name__}"
+                kind = type(question.probe).__name__
+                why = f"an encoder rates phrases with a source, got {kind}"
                 ratings.append(Failure(Status.UNPARSED, why))
         return ratings
 
@@ -235,6 +236,16 @@ class EncoderJudge(Judge):
             else:
                 texts.append(refused)
         return texts
+
+
+def _phrase_probe_of(question: Question) -> PresenceProbe | None:
+    """Returns the question's probe if it is about a phrase of a text, the probe's source. Returns
+    None for a question that an encoder cannot rate, such as one about the fluency of a text.
+    """
+    probe = question.probe
+    if isinstance(probe, PresenceProbe) and probe.source:
+        return probe
+    return None
 
 
 def _rate_phrase(probe: PresenceProbe, tokens: TokenSupport, scale: Sequence[str]) -> Rating:

@@ -130,11 +130,7 @@ class SpanGRPOConfig(GRPOConfig):
     claimed = False  # True on the config of a SpanGRPOTrainer; not a setting
 
     def __post_init__(self) -> None:
-        # choose eval_reward before transformers chooses the loss: GRPO's loss is near 0 all along
-        needs_best = self.load_best_model_at_end or self.save_strategy == "best"
-        if needs_best and self.metric_for_best_model is None:
-            self.metric_for_best_model = "eval_reward"
-            self.greater_is_better = True
+        self._choose_best_metric()
         super().__post_init__()
         # check each of our settings, and each setting of TRL that has a list of choices
         for name in (*SpanGRPOConfig.__annotations__, *SETTING_CHOICES["GRPOConfig"]):
@@ -142,7 +138,23 @@ class SpanGRPOConfig(GRPOConfig):
             wrong = fault_of_setting(SpanGRPOConfig, name, value)
             if wrong:
                 raise ValueError(f"{name}: {wrong}, got {value!r}.")
-        # check settings that depend on each other
+        self._check_combinations()
+        if self.span_coef > 0:
+            self._check_token_advantages()
+
+    def _choose_best_metric(self) -> None:
+        """Chooses the reward as the metric of the best checkpoint, if the user has chosen none.
+
+        This must come before transformers chooses the loss, because GRPO's loss is near 0 all
+        along.
+        """
+        needs_best = self.load_best_model_at_end or self.save_strategy == "best"
+        if needs_best and self.metric_for_best_model is None:
+            self.metric_for_best_model = "eval_reward"
+            self.greater_is_better = True
+
+    def _check_combinations(self) -> None:
+        """Raises ValueError for settings that depend on each other and do not fit together."""
         cache = self.soft_overlong_cache
         longest = self.max_completion_length or 0
         if cache is not None and cache > longest:
@@ -159,8 +171,6 @@ class SpanGRPOConfig(GRPOConfig):
             raise ValueError(
                 'judged_turns="all" and reasoning_end exclude each other: leave one of them out.'
             )
-        if self.span_coef > 0:
-            self._check_token_advantages()
 
     @property
     def prompts_per_batch(self) -> int:

@@ -36,6 +36,10 @@ MAXIMAL_FIELDS = (
 )
 
 
+# fields of Usage whose metric has another key, or is logged only if it is not 0
+OTHERWISE_LOGGED_FIELDS = ("timeouts", "peak_memory_bytes", "written", *CASCADE_COUNTS)
+
+
 def total_usage(judges: Iterable[Judge]) -> Usage:
     """Returns the counts of all these judges together, since each judge was made."""
     total = Usage()
@@ -114,32 +118,26 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
     number of failures, the fields of SUMMED_FIELDS and the fields of MAXIMAL_FIELDS.
     """
     rows, sums, maxima = ranks.split([2, len(SUMMED_FIELDS), len(MAXIMAL_FIELDS)], dim=1)
-    count, failed = rows.sum(dim=0).tolist()
+    judged, failed = rows.sum(dim=0).tolist()
     totals = sums.sum(dim=0).tolist()
     largest = maxima.amax(dim=0).tolist()
     values = dict(zip(SUMMED_FIELDS, totals, strict=True))
     values.update(zip(MAXIMAL_FIELDS, largest, strict=True))
-    # take out the values that have another key, or that are logged only if they are not 0
-    timeouts = values.pop("timeouts")
-    peak = values.pop("peak_memory_bytes")
-    written = values.pop("written")
-    student = values.pop("student")
-    teacher = values.pop("teacher")
-    audited = values.pop("audited")
-    agreed = values.pop("agreed")
-    audits_failed = values.pop("audits_failed")
-    failed_fraction = failed / count if count else math.nan
+    failed_fraction = failed / judged if judged else math.nan
     metrics = {"judge/failed_fraction": failed_fraction}
     for name, value in values.items():
-        metrics[f"judge/{name}"] = value
-    metrics["judge/timeout"] = timeouts
-    metrics["judge/peak_memory_gb"] = peak / 1e9
-    if written:
-        metrics["judge/written"] = written
-    if student + teacher:  # a cascade was asked
-        metrics["judge/teacher_share"] = teacher / (student + teacher)
-    if audited:
-        metrics["judge/audit_agreement"] = agreed / audited
-    if audits_failed:
-        metrics["judge/audits_failed"] = audits_failed
+        if name not in OTHERWISE_LOGGED_FIELDS:
+            metrics[f"judge/{name}"] = value
+    metrics["judge/timeout"] = values["timeouts"]
+    metrics["judge/peak_memory_gb"] = values["peak_memory_bytes"] / 1e9
+    if values["written"]:
+        metrics["judge/written"] = values["written"]
+    # the counts of a cascade of two judges
+    answered = values["student"] + values["teacher"]
+    if answered:
+        metrics["judge/teacher_share"] = values["teacher"] / answered
+    if values["audited"]:
+        metrics["judge/audit_agreement"] = values["agreed"] / values["audited"]
+    if values["audits_failed"]:
+        metrics["judge/audits_failed"] = values["audits_failed"]
     return metrics

@@ -241,14 +241,10 @@ class LearningMonitor(TrainerCallback):
 
         with_gradient: the number of trained tensors with a gradient in this step, over all ranks.
         """
-        self._idle_batches += 1
-        if self._taught:  # the batch was not idle: begin to count again
-            self._taught = False
-            self._moved_while_idle = False
-            self._idle_batches = 0
-            self._idle_steps = 0
-            self._idle_groups = 0
+        if self._taught:
+            self._count_from_0()
             return
+        self._idle_batches += 1
         if self._idle_batches < self.idle:
             return
         # if completions count in the loss, but none has an advantage, the rewards of each group are
@@ -264,6 +260,14 @@ class LearningMonitor(TrainerCallback):
         control.should_training_stop = True
         if state.is_world_process_zero:
             log.error("training stops at step %d: %s", state.global_step, self.stopped)
+
+    def _count_from_0(self) -> None:
+        """Begins to count idle batches, steps and groups again, after a batch that taught."""
+        self._taught = False
+        self._moved_while_idle = False
+        self._idle_batches = 0
+        self._idle_steps = 0
+        self._idle_groups = 0
 
     def _warn_of_other_reference(self) -> None:
         """Warns if the reference model differs from the policy before the first update.

@@ -103,23 +103,36 @@ def split_reasoning(
     for count, is_sampled in enumerate(mask, start=1):
         if not is_sampled:
             turn_start = count
-
-    def turn_text(count: int) -> str:
-        """Returns what the first `count` ids write in the last turn, with special tokens."""
-        return tokenizer.decode(ids[turn_start:count], skip_special_tokens=False)
-
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    if end not in turn_text(len(ids)):
+    count_up_to_tag = _count_up_to_tag(tokenizer, ids[turn_start:], end)
+    if count_up_to_tag is None:
         # the reasoning never ended: judge an empty answer at the end of the text
         return Parts(text, ((len(text), len(text)),), finished=False)
-    # find the fewest ids that spell the tag; bisection works because further ids keep the tag
-    count = bisect_left(range(len(ids)), True, key=lambda count: end in turn_text(count))
-    up_to_tag = turn_text(count)
+    tag_stop = turn_start + count_up_to_tag  # the index after the last id of the tag
+    up_to_tag = tokenizer.decode(ids[turn_start:tag_stop], skip_special_tokens=False)
     # the last id may also write the first characters of the answer, such as the "A" of ">A"
     characters_after_tag = len(up_to_tag) - up_to_tag.index(end) - len(end)
-    text_up_to_tag = tokenizer.decode(ids[:count], skip_special_tokens=True)
+    text_up_to_tag = tokenizer.decode(ids[:tag_stop], skip_special_tokens=True)
     answer_start = len(text_up_to_tag) - characters_after_tag
     return Parts(text, ((answer_start, len(text)),))
+
+
+def _count_up_to_tag(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> int | None:
+    """Returns the least number of ids whose text has the tag `end`, or None if no ids have it.
+
+    Example: if the ids write "Hm", ".", "</think>" and "A cup.", the result is 3.
+
+    The tag is searched with special tokens, because the tag itself may be one.
+    """
+
+    def has_tag(count: int) -> bool:
+        """Returns whether the tag is in the text of the first `count` ids."""
+        return end in tokenizer.decode(ids[:count], skip_special_tokens=False)
+
+    if not has_tag(len(ids)):
+        return None
+    # bisection works, because a text that has the tag keeps it with further ids
+    return bisect_left(range(len(ids)), True, key=has_tag)
 
 
 def split_turns(tokenizer: Tokenizer, ids: Sequence[int], judged_turns: Sequence[str]) -> Parts:

@@ -143,21 +143,28 @@ class Recorder:
             sample_parts = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in sample_parts]
             samples = [replace(sample, completion=part.text) for sample, part in sample_parts]
-        # log a warning after SLOW_SECONDS, so that a user of a hanging run knows the cause
-        timer = Timer(SLOW_SECONDS, log.warning, (WAITING_WARNING, self.__name__, SLOW_SECONDS))
-        timer.daemon = True
-        timer.start()
-        try:
-            if asleep:
-                verdicts = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
-            else:
+        if asleep:
+            verdicts = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
+        else:
+            with self._warning_if_slow():
                 verdicts = self.reward.judge_samples(answers)
-        finally:
-            timer.cancel()
         if parts is not None:
             judged = zip(verdicts, parts, strict=True)
             verdicts = [on_completion(verdict, part) for verdict, part in judged]
         return samples, verdicts
+
+    @contextmanager
+    def _warning_if_slow(self) -> Iterator[None]:
+        """Logs a warning if the `with` block takes more than SLOW_SECONDS, so that a user of a
+        hanging run knows which reward the run waits for.
+        """
+        timer = Timer(SLOW_SECONDS, log.warning, (WAITING_WARNING, self.__name__, SLOW_SECONDS))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def keep(
         self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None

@@ -239,15 +239,7 @@ def read_teacher(path: str) -> list[Example]:
     marks: dict[tuple[str, str, str], list[MarkedRange]] = defaultdict(list)
     for where, row in read_table(path):
         try:
-            # How right the words are: the mean of the judge's rating, scaled to [0, 1].
-            probabilities = row["probabilities"]
-            levels = {float(level): float(p) for level, p in probabilities.items()}
-            low = min(levels)
-            high = max(levels)
-            mean = sum(level * p for level, p in levels.items())
-            right = (mean - low) / (high - low)
-            if not 0 <= right <= 1:
-                raise ValueError(f"{probabilities} is no distribution")
+            right = how_right(row["probabilities"])
             pair = row["text"], row["target"], row["picture"]
             marks_of_pair = marks[pair]
             for place in row["places"]:
@@ -260,3 +252,20 @@ def read_teacher(path: str) -> list[Example]:
     for (text, target, name), pair_marks in marks.items():
         examples.append(Example(text, target, tuple(pair_marks), name))
     return examples
+
+
+def how_right(probabilities: Mapping[str, float]) -> float:
+    """Returns how right words are by a judge's rating: the rating's mean, scaled to [0, 1].
+
+    Example: {"1": 0.25, "3": 0.25, "5": 0.5} has the mean 3.5, and gives 0.625.
+
+    probabilities: by the entry of the scale. Raises ValueError if they are no distribution.
+    """
+    levels = {float(level): float(p) for level, p in probabilities.items()}
+    low = min(levels)
+    high = max(levels)
+    mean = sum(level * p for level, p in levels.items())
+    right = (mean - low) / (high - low)
+    if not 0 <= right <= 1:
+        raise ValueError(f"{probabilities} is no distribution")
+    return right
