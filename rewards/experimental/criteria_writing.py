@@ -83,25 +83,42 @@ def _sift_criteria(
     tried = list(references)
     if references and other and other not in references:
         tried.append(other)
-    # The judge rates each of these texts by each criterion.
+    met_by_criterion = _met_by_texts(reward, sample, criteria, tried)
+    if isinstance(met_by_criterion, Failure):
+        return met_by_criterion
+    for criterion, met_by_tried in zip(criteria, met_by_criterion, strict=True):
+        reason = _why_refused(met_by_tried, len(references))
+        if reason:
+            refused[criterion] = reason
+    good = [criterion for criterion in criteria if criterion not in refused]
+    return good, refused
+
+
+def _met_by_texts(
+    reward: CriteriaReward, sample: Sample, criteria: Sequence[str], texts: Sequence[str]
+) -> list[list[bool]] | Failure:
+    """Returns for each criterion a list: for each text, whether the text meets the criterion by the
+    judge's rating. If a rating fails, the result is its Failure.
+
+    Example: [[True, False]] if the first of two texts meets the only criterion.
+
+    sample: the row, whose picture or context the judge sees.
+    """
     evidence = shown_evidence(sample, reward.evidence)
     questions: list[Question] = []
     for criterion in criteria:
-        for text in tried:
+        for text in texts:
             questions.append(ask_criterion(reward.prompts, reward.pair, evidence, text, criterion))
     met: list[bool] = []
     for rating in reward.judge.rate(questions):
         if isinstance(rating, Failure):
             return rating
         met.append(rating.mean > RATING_NOT_MET)
-    for number, criterion in enumerate(criteria):
-        start = number * len(tried)  # the criterion's first answer in `met`
-        met_by_tried = met[start : start + len(tried)]
-        reason = _why_refused(met_by_tried, len(references))
-        if reason:
-            refused[criterion] = reason
-    good = [criterion for criterion in criteria if criterion not in refused]
-    return good, refused
+    met_by_criterion = []
+    for number in range(len(criteria)):
+        start = number * len(texts)  # the criterion's first answer in `met`
+        met_by_criterion.append(met[start : start + len(texts)])
+    return met_by_criterion
 
 
 def _listed_criteria(answer: str) -> list[str] | None:

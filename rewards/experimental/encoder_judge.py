@@ -328,12 +328,8 @@ def windows_of(
     text = encodable_text(text)
     target = encodable_text(target)
     separator = _separator_of_pair(tokenizer)
-    # For a decoder the target is followed by a first copy of the text, if everything fits.
     if twice:
-        doubled = f"{target}{LINE_BREAK}{text}"
-        ids = tokenizer(doubled + separator, text, split_special_tokens=True)["input_ids"]
-        if len(ids) + SLACK_TOKENS <= longest:
-            target = doubled
+        target = _with_first_copy(tokenizer, text, target, separator, longest)
     # The lengths of both in tokens. A token's side is 0 in the target, 1 in the text, and None for
     # a special token.
     both = tokenizer(
@@ -368,6 +364,21 @@ def windows_of(
         )
         windows += _windows_of_encoding(encoding, tokenizer.model_input_names, number)
     return windows
+
+
+def _with_first_copy(tokenizer: Any, text: str, target: str, separator: str, longest: int) -> str:
+    """Returns the target followed by a copy of the text, for a decoder, which reads the text twice.
+    If the window would then be too long, the target is returned unchanged.
+
+    Example: the target "A red cat." and the text "A dog." give "A red cat.\\nA dog.".
+
+    separator: put between target and text. longest: the most tokens of a window.
+    """
+    doubled = f"{target}{LINE_BREAK}{text}"
+    ids = tokenizer(doubled + separator, text, split_special_tokens=True)["input_ids"]
+    if len(ids) + SLACK_TOKENS <= longest:
+        return doubled
+    return target
 
 
 def _separator_of_pair(tokenizer: Any) -> str:

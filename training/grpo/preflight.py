@@ -498,7 +498,7 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
                 samples = reward.read_samples(prompts, [""] * len(prompts), **batch)
             except ValueError:
                 _raise_for_row(reward, part, prompts, batch, rows_before)
-                continue  # each row alone can be read: the fault has nothing to do with pictures
+                samples = []  # each row alone can be read: the fault is not in the pictures
             for number, sample in enumerate(samples, start=rows_before + 1):
                 if reward.shows_pictures(sample):
                     raise ValueError(f"{part} row {number}: {unseeing_sentence(reward)}")

@@ -144,7 +144,6 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     encode = partial(encoded_windows, tokenizer, longest=longest, twice=is_decoder(model))
     train = list(chain(*map(encode, examples_to_train)))
     held_out = list(chain(*map(encode, examples_held_out)))
-    # The trainer, and the training.
     trainer = ByEpoch(
         model=model,
         args=training_arguments(recipe, batch, rate, on_gpu),
@@ -163,9 +162,7 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated_temperature(logits, labels)
     divide_logits(model, temperature)
-    # The recipe, with the values that followed from the model's size.
-    complete_recipe = recipe.model_dump()
-    complete_recipe.update(frozen_layers=frozen, batch=batch, learning_rate=rate)
+    chosen = {"frozen_layers": frozen, "batch": batch, "learning_rate": rate}
     figures = {
         "temperature": temperature,
         "loss": loss,
@@ -174,7 +171,8 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         "train": len(examples_to_train),
         "aside": len(examples_held_out),
         "pictures": pictures,
-        "recipe": complete_recipe,
+        # the recipe, with the values that followed from the model's size
+        "recipe": {**recipe.model_dump(), **chosen},
     }
     _write_judge(output, model, tokenizer, figures)
     return figures

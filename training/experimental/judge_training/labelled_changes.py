@@ -283,20 +283,7 @@ class Changes:
 
         words: the words of the caption, in order.
         """
-        pairs = []
-        for first_index, first in enumerate(words):
-            if first.kind not in (*NOUN_TAGS, "ADJ"):
-                continue
-            # at least one word stands between the two
-            for second_index in range(first_index + 2, len(words)):
-                second = words[second_index]
-                if first.pool != second.pool or first.lemma == second.lemma:
-                    continue
-                # A swap in "cats and dogs" would not change the meaning.
-                words_between = words[first_index + 1 : second_index]
-                between = [word.text.lower() for word in words_between]
-                if not JOINING_WORDS.issuperset(between):
-                    pairs.append((first, second))
+        pairs = swappable_pairs(words)
         if not pairs:
             return {}
         first, second = self.random.choice(pairs)
@@ -394,6 +381,30 @@ def marks_of_words(words: Sequence[Word], lemmas: Set[str]) -> tuple[MarkedRange
             right = float(word.lemma in lemmas)  # 0.0 or 1.0
             marks.append((word.start, word.end, right))
     return tuple(marks)
+
+
+def swappable_pairs(words: Sequence[Word]) -> list[tuple[Word, Word]]:
+    """Returns the pairs of two nouns or two adjectives of one pool whose swap changes the meaning.
+
+    Example: "red" and "blue" of "a red cup on a blue plate". But a swap in "cats and dogs" would
+    not change the meaning, because only joining words are between the two nouns.
+
+    words: the words of a caption, in order.
+    """
+    pairs = []
+    for first_index, first in enumerate(words):
+        if first.kind not in (*NOUN_TAGS, "ADJ"):
+            continue
+        # two words that follow each other are not swapped
+        for second_index in range(first_index + 2, len(words)):
+            second = words[second_index]
+            if first.pool != second.pool or first.lemma == second.lemma:
+                continue
+            words_between = words[first_index + 1 : second_index]
+            between = [word.text.lower() for word in words_between]
+            if not JOINING_WORDS.issuperset(between):
+                pairs.append((first, second))
+    return pairs
 
 
 def word_of(token: Token) -> Word:
