@@ -124,7 +124,9 @@ class CascadeJudge(OuterJudge):
                 continue
             answers[number] = by_teacher
             self._count(teacher=1)
-            if sure[number] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):
+            if not sure[number]:
+                continue
+            if isinstance(by_student, Rating) and isinstance(by_teacher, Rating):  # an audit
                 self._count(audited=1, agreed=ratings_agree(by_student, by_teacher, scale))
         return answers
 

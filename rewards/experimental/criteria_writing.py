@@ -81,7 +81,8 @@ def _sift_criteria(
     # reference.
     references = list(dict.fromkeys(sample.references))
     tried = list(references)
-    if references and other and other not in references:
+    is_another_text = other != "" and other not in references
+    if references and is_another_text:
         tried.append(other)
     met_by_criterion = _met_by_texts(reward, sample, criteria, tried)
     if isinstance(met_by_criterion, Failure):

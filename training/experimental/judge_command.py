@@ -69,9 +69,11 @@ class RatingRecorder(OuterJudge):
         answers = self.judge.rate(questions, scale)
         for question, answer in zip(questions, answers, strict=True):
             probe = question.probe
+            if not isinstance(answer, Rating) or not probe.places:
+                continue
             # Ratings of denied things are not kept: a high rating means that the thing is there,
             # and so that the words are wrong.
-            if not isinstance(answer, Rating) or not probe.places or probe.kind == "denied":
+            if probe.kind == "denied":
                 continue
             # For precision the judged text (`probe.text`) is a reference. For recall the source is
             # a reference.

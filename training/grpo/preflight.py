@@ -178,7 +178,8 @@ def _check_functions(
     columns = None
     dataset = options.get("train_dataset")
     may_add_columns = options.get("rollout_func") or options.get("environment_factory")
-    if isinstance(dataset, Dataset) and not is_lazy(dataset) and not may_add_columns:
+    has_fixed_columns = isinstance(dataset, Dataset) and not is_lazy(dataset)
+    if has_fixed_columns and not may_add_columns:
         columns = dataset.column_names
     for function in functions:
         if callable(function) and not isinstance(function, Recorder):
@@ -481,8 +482,10 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
             check_pictures(rewards, f"{part}[{name!r}]", split)
+    if not isinstance(dataset, Dataset) or is_lazy(dataset):
+        return
     text_only = [reward for reward in rewards if unseeing_sentence(reward)]
-    if not text_only or not isinstance(dataset, Dataset) or is_lazy(dataset):
+    if not text_only:
         return
     names = [name for name in dataset.column_names if name in COLUMNS_READ]
     has_pictures = any(name in names for name in PICTURE_COLUMNS)

@@ -176,8 +176,10 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
     for ids_of_row, part in zip(ids, parts, strict=True):
         answer = part.answer.lstrip()
         starts_later = part.places[0][0] > 0
-        # skip a completion whose judged part begins later or begins with a known mark
-        if starts_later or not answer or TURN_MARKS.match(answer):
+        # skip a completion without an answer at its beginning, and one with a known mark
+        if not answer or starts_later:
+            continue
+        if TURN_MARKS.match(answer):
             continue
         # decode only the first ids, because a mark is short
         beginning = tokenizer.decode(ids_of_row[:16], skip_special_tokens=False)

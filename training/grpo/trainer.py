@@ -434,7 +434,8 @@ class SpanGRPOTrainer(ResumingTrainer):
         failed_fraction = step.metrics["judge/failed_fraction"]
         stop_when_judges_fail(self.recorders, failed_fraction, self.args.max_failed_fraction)
         has_several_ranks = len(step.silent) > 1
-        if has_several_ranks and self.model.training and not batch.drafting:
+        trains = self.model.training and not batch.drafting  # neither an evaluation nor a draft
+        if has_several_ranks and trains:
             stop_when_a_rank_is_silent(self.recorders, self._silence, step.silent)
         return step
 

@@ -86,7 +86,9 @@ def read_differences(
             earlier.place == place and earlier.lacking == lacking for earlier in differences
         )
         says_nothing = quotes.words == quotes.reference_words  # also if both are empty
-        if is_text_found and is_reference_found and not is_repeated and not says_nothing:
+        if is_repeated or says_nothing:
+            continue
+        if is_text_found and is_reference_found:
             differences.append(Difference(quotes.weight, place, lacking, quotes.kind))
     refused = len(entries) - len(differences)
     return differences, refused
@@ -114,9 +116,11 @@ def _quotes_of(entry: Any) -> _Quotes | None:
     """
     fields = _fields_of(entry)
     severity = SEVERITY_PATTERN.fullmatch(str(fields.get("severity")))
+    if severity is None:
+        return None
     quote = fields.get("text") or ""
     reference_quote = fields.get("reference") or ""
-    if severity is None or not isinstance(quote, str) or not isinstance(reference_quote, str):
+    if not isinstance(quote, str) or not isinstance(reference_quote, str):
         return None
     kind = one_line(str(fields.get("type") or "difference"))[:MAX_KIND_CHARACTERS]
     weight = WEIGHTS_OF_SEVERITIES[severity[1].casefold()]

@@ -202,7 +202,8 @@ class Changes:
         target, target_lemmas = self._part_of(text, words)
         things = []  # nouns that are missing in the target
         for word in words:
-            if word.pool and word.kind == "NOUN" and word.lemma not in target_lemmas:
+            is_thing = word.pool and word.kind == "NOUN"
+            if is_thing and word.lemma not in target_lemmas:
                 things.append(word)
         # In half of the examples the target gets a sentence that names such a noun without a claim:
         # "There is no dog." The noun still counts as missing.
@@ -433,16 +434,20 @@ def cased_like(text: str, like: Word) -> str:
     return text.lower()
 
 
-def unclaimed_sentence(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
+def unclaimed_sentence(
+    noun: str, is_plural: bool, words: list[str], random: Random
+) -> tuple[str, bool]:
     """Returns a sentence that names a thing without claiming that a picture shows it, and whether
     the sentence denies the thing. A denial may be right.
 
-    noun: the thing; a plural if `many`. words: words for the sentences that are only words in
-    random order. The grammar is in unclaimed.yaml: "there <is> no <noun>." becomes "There is no
-    dog.".
+    Example: "There is no dog.", which denies the dog, or "Is there a dog?", which does not.
+
+    noun: the name of the thing; a plural if `is_plural`. words: words for the sentences that are
+    only words in random order. The grammar is in unclaimed.yaml: "there <is> no <noun>." becomes
+    "There is no dog.".
     """
-    of_number = UNCLAIMED_GRAMMAR["many" if many else "one"]
-    rules = {**UNCLAIMED_GRAMMAR, **of_number, "noun": [noun], "word": words}
+    rules_of_number = UNCLAIMED_GRAMMAR["many" if is_plural else "one"]
+    rules = {**UNCLAIMED_GRAMMAR, **rules_of_number, "noun": [noun], "word": words}
 
     def text_for(symbol: re.Match[str]) -> str:
         """Returns a text for a symbol: for <noun>, the noun."""
@@ -472,8 +477,8 @@ def rewrite_text(text: str, changes: Mapping[Word, str]) -> tuple[str, Character
         if new != word.text and article:
             before_article = new_text[: article.start()]
             first_letter, spaces = article.groups()
-            n = "n" if new[0].lower() in "aeiou" else ""
-            new_text = f"{before_article}{first_letter}{n}{spaces}"
+            rest_of_article = "n" if new[0].lower() in "aeiou" else ""  # "an" or "a"
+            new_text = f"{before_article}{first_letter}{rest_of_article}{spaces}"
         start = len(new_text)
         places.append((start, start + len(new.rstrip())))  # an added word ends with a space
         new_text += new

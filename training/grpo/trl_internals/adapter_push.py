@@ -34,7 +34,8 @@ def keep_base(trainer: Any) -> None:
     """
     is_sharded = trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled()
     has_adapter = isinstance(trainer.model, PeftModel)
-    if trainer.use_vllm and has_adapter and not is_sharded:
+    has_whole_adapter = has_adapter and not is_sharded
+    if trainer.use_vllm and has_whole_adapter:
         generation = trainer.vllm_generation
         generation._iter_named_params = partial(merged_parameters, generation)
 
