@@ -112,12 +112,12 @@ class CascadeJudge(OuterJudge):
             sure = [self._is_sure(answer) for answer in answers]
             numbers = self._numbers_for_teacher(questions, sure)
             for_teacher = [questions[number] for number in numbers]
-            taught = answers_or_failures(
+            teacher_answers = answers_or_failures(
                 len(numbers), partial(self.teacher.rate, for_teacher, scale)
             )
         self._count(student=len(answers) - len(numbers))
         # The teacher's answers replace the student's, except after a failed audit.
-        for number, by_teacher in zip(numbers, taught, strict=True):
+        for number, by_teacher in zip(numbers, teacher_answers, strict=True):
             by_student = answers[number]
             if sure[number] and isinstance(by_teacher, Failure):
                 self._count(student=1, audits_failed=1)

@@ -187,7 +187,8 @@ class EncoderJudge(Judge):
         """Returns, for each (text, target), the probability in [0, 1] that the target supports each
         token of the text.
 
-        The keys are the tokens' characters [start, end) in the text.
+        The keys are the tokens' characters [start, end) in the text. Example: for ("a dog", "the
+        cat"), the result may be [{(0, 1): 0.9, (2, 5): 0.1}].
         """
         if not pairs:
             return []

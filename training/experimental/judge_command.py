@@ -7,7 +7,7 @@ spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
 import argparse
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -153,13 +153,7 @@ def label_rows(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         metric_options.open_metric("posh", arguments) as (posh, settings),
         resumed_lines(arguments.output, settings, LABEL_KEYS, arguments.overwrite) as (file, lines),
     ):
-        # An earlier run has kept these: the rows that are done, and all lines. If the run was
-        # interrupted within a chunk, the chunk's lines are there, but its rows are not done.
-        done = set()
-        earlier_lines = set()
-        for line in lines:
-            done.update(line.get(DONE_KEY, ()))
-            earlier_lines.add(json.dumps({key: line[key] for key in LABEL_KEYS}))
+        done, earlier_lines = _earlier_work(lines)
         waiting = [row for row in samples if row not in done]  # fingerprints
         failed = 0
         (judge,) = posh.judges
@@ -210,6 +204,21 @@ def _samples_and_pictures(
         for reference in sample.references:
             pictures[reference] = sample.references[0]
     return samples, pictures
+
+
+def _earlier_work(lines: Iterable[Mapping[str, Any]]) -> tuple[set[str], set[str]]:
+    """Returns what an earlier run has written to the output: the fingerprints of the rows that are
+    done, and the lines, as JSON without DONE_KEY.
+
+    If the run was interrupted within a chunk, the chunk's lines are there, but its rows are not
+    done.
+    """
+    done: set[str] = set()
+    earlier_lines = set()
+    for line in lines:
+        done.update(line.get(DONE_KEY, ()))
+        earlier_lines.add(json.dumps({key: line[key] for key in LABEL_KEYS}))
+    return done, earlier_lines
 
 
 def _rows_with_verdict(

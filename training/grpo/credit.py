@@ -187,8 +187,9 @@ def common_length(text: str, other: str) -> int:
 def first_mentions(spans: Sequence[Span]) -> list[Span]:
     """Returns the first span of every component that the judge was asked about.
 
-    Only the first mention of a component gets the component's credit (docs/credit.md). The
-    components keep their order in `spans`.
+    Example: if "cup" and "It" in "A cup. It is red." are spans of one component, the span of "cup"
+    is returned. Only the first mention of a component gets the component's credit (docs/credit.md).
+    The components keep their order in `spans`.
     """
     first: dict[int, Span] = {}  # by the component's number
     for span in spans:
@@ -242,8 +243,8 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
 
     The baseline of every phrase starts at the mean credit of all phrases. Three rounds then correct
     the baselines (docs/credit.md, step 2). Phrases are comparable in the first round if they are of
-    the same kind, such as "entity". In the second round, they stand in sentences of the same
-    number. In the third round, their completions answer the same prompt.
+    the same kind, such as "entity". In the second round, their sentences have the same number. In
+    the third round, their completions answer the same prompt.
 
     Each round computes for every phrase the residual, which is the credit less the baseline so far.
     Then a phrase's baseline grows by the mean residual of the comparable phrases, without the

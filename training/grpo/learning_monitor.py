@@ -189,7 +189,9 @@ class LearningMonitor(TrainerCallback):
         return StepCounts(*self._over_ranks(torch.cat([moved.reshape(1), others])))
 
     def _log_shares(self, counts: StepCounts) -> None:
-        """Logs the four shares `learning/...` of this step (see the beginning of this module)."""
+        """Logs four shares of this step as `learning/...`: the completions and the tokens with an
+        advantage, the trained tensors with a gradient, and the compared weights that moved.
+        """
         parts_and_wholes = {
             "rows": (self.batch.rows, self.batch.completions),
             "tokens": (self.batch.tokens, self.batch.sampled),

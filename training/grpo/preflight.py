@@ -186,14 +186,14 @@ def _check_functions(
             check_function(function, columns)
 
 
-def _check_weights(weights: Sequence[float], functions: int) -> None:
-    """Raises ValueError if the number of weights is not the number of functions, or if all weights
+def _check_weights(weights: Sequence[float], function_count: int) -> None:
+    """Raises ValueError if there are more or fewer weights than reward functions, or if all weights
     are 0.
     """
-    if len(weights) != functions:
+    if len(weights) != function_count:
         raise ValueError(
-            f"reward_weights has {len(weights)} numbers for {functions} reward functions: give one "
-            "each, and none for soft_overlong_cache, whose weight is soft_overlong_size."
+            f"reward_weights has {len(weights)} numbers for {function_count} reward functions: "
+            "give one each, and none for soft_overlong_cache, whose weight is soft_overlong_size."
         )
     if not any(weights):
         raise ValueError(
@@ -431,7 +431,7 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
         return
     check_prompt(part, dataset.column_names)
     picture_names = [name for name in dataset.column_names if name in PICTURE_COLUMNS]
-    names = [name for name in dataset.column_names if name not in PICTURE_COLUMNS]
+    names = [name for name in dataset.column_names if name not in PICTURE_COLUMNS]  # are read
     placeholder = None
     if picture_names:  # the text that the processor writes for each picture, such as "<image>"
         placeholder = vars(processor).get("image_token")

@@ -143,16 +143,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._prepare_sampling()
         for recorder in self.recorders:
             recorder.decides = self._weights()[recorder.__name__] != 0
-        self.learning_monitor = LearningMonitor(self)
-        self.add_callback(self.learning_monitor)
-        self.phases = Phases(self)
-        if self.recorders:  # without a Reward, the log has only TRL's keys
-            self.add_callback(self.phases)
-        self.span_credit = SpanCredit(self)
-        self.sampling = None
-        if args.dynamic_sampling:
-            compared = any(reward.by_batch for reward in rewards)
-            self.sampling = DynamicSampling(self.train_dataset, args, whole_groups=compared)
+        self._add_parts(rewards)
         self._batch = Batch([])
         # for each completion judged in this step, drafts included, whether a judge failed
         self._failures: list[bool] = []
@@ -160,6 +151,19 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._silence = SilentJudges(len(self.recorders))
         self._has_judges = any(reward.judges for reward in rewards)
         self._reasoning_mark = ""  # the mark of `unknown_mark`, once a warning has named it
+
+    def _add_parts(self, rewards: Sequence[Reward]) -> None:
+        """Adds the learning monitor, the clock of the phases, span credit and dynamic sampling."""
+        self.learning_monitor = LearningMonitor(self)
+        self.add_callback(self.learning_monitor)
+        self.phases = Phases(self)
+        if self.recorders:  # without a Reward, the log has only TRL's keys
+            self.add_callback(self.phases)
+        self.span_credit = SpanCredit(self)
+        self.sampling = None
+        if self.args.dynamic_sampling:
+            compared = any(reward.by_batch for reward in rewards)
+            self.sampling = DynamicSampling(self.train_dataset, self.args, whole_groups=compared)
 
     def _check_data(self, rewards: Sequence[Reward], options: Mapping[str, Any]) -> None:
         """Raises ValueError for data that the ranks, the policy or the rewards cannot use. Also
@@ -341,7 +345,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         reasoning.
         """
         tokenizer = self._tokenizer.backend_tokenizer
-        turns = None if self.args.judged_turns == "all" else 1
+        turns = None if self.args.judged_turns == "all" else 1  # how many; None: all
         parts = []
         for ids_of_row, messages in zip(ids, completions, strict=True):
             texts = list(islice(assistants_texts(messages), turns))  # the last message comes first

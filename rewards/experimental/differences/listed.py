@@ -57,9 +57,9 @@ def read_differences(
     """Returns the differences in a judge's answer, and the number of refused differences. The
     result is None if the answer is no list of differences.
 
-    A difference is refused if it has no quote, if a quote is in no text, or if the difference is
-    repeated. A difference is also refused if it quotes the same words from the text and from a
-    reference.
+    Example: for the text "A red car.", the quote "red" gives a difference at the characters [2, 5),
+    and the quote "green" is refused. A difference is also refused if it has no quote, if it is
+    repeated, or if it quotes the same words from the text and from a reference.
     """
     entries = read_list(answer)
     if entries is None:
@@ -79,17 +79,18 @@ def read_differences(
             reference_place = find_words(quotes.reference_words, *plain_reference)
             if reference_place:
                 lacking[number] = reference_place
-        # Each quote that is not empty must have been found.
-        is_text_found = bool(quotes.words) == bool(place)
-        is_reference_found = bool(quotes.reference_words) == bool(lacking)
+        # refuse a quote that is in no text
+        if quotes.words and place is None:
+            continue
+        if quotes.reference_words and not lacking:
+            continue
+        # refuse a difference without a quote, between equal quotes, or repeated
         is_repeated = any(
             earlier.place == place and earlier.lacking == lacking for earlier in differences
         )
-        says_nothing = quotes.words == quotes.reference_words  # also if both are empty
-        if is_repeated or says_nothing:
+        if is_repeated or quotes.words == quotes.reference_words:
             continue
-        if is_text_found and is_reference_found:
-            differences.append(Difference(quotes.weight, place, lacking, quotes.kind))
+        differences.append(Difference(quotes.weight, place, lacking, quotes.kind))
     refused = len(entries) - len(differences)
     return differences, refused
 
@@ -166,8 +167,11 @@ def find_words(
     """Returns the range (start, end) of characters where the words first occur one after another,
     or None. A range in `used` is skipped.
 
-    plain: the plain text in lower case. origin: for each of its characters, the offset in the text
-    as written. The returned range is in the text as written.
+    Example: the words ["red", "car"] are at [2, 10) in "A red, car!". The returned range is in the
+    text as written.
+
+    plain: the plain text in lower case. origin: for each character of the plain text, the offset in
+    the text as written.
     """
     if not words:
         return None

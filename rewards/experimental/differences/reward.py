@@ -146,11 +146,12 @@ class DifferencesReward(RowReward):
 
 
 def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
-    """Returns the verdict of a judge's answer.
+    """Returns the verdict of a judge's answer: the score, the parts `wrong` and `missing`, and the
+    spans.
 
-    The credit of a difference is the score minus the score without that difference, so it is
-    negative. Sentences, or parts of sentences, without a difference get spans of score 1 and credit
-    0.
+    Example: for the text "A red car." and the reference "A blue car.", a severe difference at "red"
+    gives the score 1/2 and the part `wrong` 1. An answer that is no list, or whose quotes are in no
+    text, gives a verdict without a score.
     """
     if isinstance(answer, Failure):
         return Verdict(None, answer.status, note=answer.message)
@@ -161,11 +162,7 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
     differences, refused = listed
     if refused and not differences:
         return _unparsed("no text has what the judge quotes", answer)
-    # A verdict has `missed` spans on one reference only: the reference with the most quotes.
-    quoted: list[int] = []
-    for difference in differences:
-        quoted.extend(difference.lacking)
-    reference = max(quoted, key=quoted.count, default=0)
+    reference = _most_quoted_reference(differences)
     spans, missed = _spans_of_differences(differences, reference)
     spans += _spans_without_difference(text, differences)
     total = sum(difference.weight for difference in differences)
@@ -190,6 +187,16 @@ def _unparsed(why: str, answer: str) -> Verdict:
     return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
 
 
+def _most_quoted_reference(differences: Sequence[Difference]) -> int:
+    """Returns the number of the reference from which most differences quote words; 0 without a
+    quote. A verdict has `missed` spans on this reference only.
+    """
+    quoted: list[int] = []  # the number of the reference of each quote
+    for difference in differences:
+        quoted.extend(difference.lacking)
+    return max(quoted, key=quoted.count, default=0)
+
+
 def _spans_of_differences(
     differences: Sequence[Difference], reference: int
 ) -> tuple[list[Span], list[Span]]:
@@ -197,7 +204,8 @@ def _spans_of_differences(
     the reference.
 
     Example: for the text "A red car." and the reference "A blue car.", one difference gives a span
-    on "red" in the text, and a span on "blue" in the reference.
+    on "red" in the text, and a span on "blue" in the reference. The credit of a difference is the
+    score minus the score without that difference, so it is negative.
 
     reference: the number of the reference, from 0.
     """

@@ -101,7 +101,7 @@ def frozen_batch_and_rate(
     if recipe.frozen_layers is not None:
         frozen = recipe.frozen_layers
     elif weights >= LARGE_WEIGHTS and not gpu:
-        frozen = layers // 3
+        frozen = layers // 3  # a third of the layers
     else:
         frozen = 0
     batch = recipe.batch
@@ -109,7 +109,7 @@ def frozen_batch_and_rate(
         batch = 16 if weights < HUGE_WEIGHTS else 8
     rate = recipe.learning_rate
     if rate is None:
-        # falls with the square root
+        # the rate falls with the square root of the number of weights
         rate = HIGHEST_LEARNING_RATE * min(1, SMALL_WEIGHTS / weights) ** 0.5
     return frozen, batch, rate
 
@@ -306,6 +306,9 @@ def encoded_windows(
 def label_of(place: tuple[int, int] | None, example: Example) -> int:
     """Returns how right a token is by its last mark, from 0 to LABEL_UNIT. Without a mark, and for
     an unknown mark (None), the label is IGNORED_LABEL.
+
+    Example: in "a red cat" with the marks ((0, 9, 1.0), (2, 5, 0.0)), "red" at (2, 5) has the label
+    0, and "cat" at (6, 9) has the label 1000.
 
     place: the token's characters [start, end) in the text, or None for a token that is not in the
     text.

@@ -38,6 +38,7 @@ JOINING_WORDS = word_set("and or , a an the")
 ARTICLE_AT_END = re.compile(r"\b([Aa])n?( +)$")
 NEAR_SHARE = 0.7  # share of drawn pictures that must have a word in common
 MAX_TARGET_CAPTIONS = 4
+MAX_TRIED_PICTURES = 20  # so many pictures are drawn to find a word that may replace another
 COMPLETE_CAPTIONS = 3  # a target of so many captions has nearly every right word
 UNCLAIMED_GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
 CharacterRanges = list[tuple[int, int]]  # characters [start, end)
@@ -192,6 +193,9 @@ class Changes:
     def _unsaid(self, name: str, caption: str) -> Example:
         """Returns an example whose target lacks a part of the text's words. The text is one or two
         captions, and the words that the target lacks are marked as wrong.
+
+        Example: for the text "A dog sits on the grass." and the target "A dog sits.", the words "on"
+        and "grass" are wrong. caption: one of the picture's captions.
         """
         # The text is the caption, and in half of the examples also a caption of another picture.
         other_texts = self.captions[self.other(name)]
@@ -343,9 +347,11 @@ class Changes:
 
     def _replacement(self, name: str, word: Word) -> str:
         """Returns a word of another picture that may replace this word, and that no caption of this
-        picture has. The result is "" if no such word is found.
+        picture has. The result is "" if no such word is found in MAX_TRIED_PICTURES pictures.
+
+        Example: "cat" for the word "dog" of a picture without cats. name: the picture's name.
         """
-        for _ in range(20):
+        for _ in range(MAX_TRIED_PICTURES):
             other_words = self.changeable[self.other(name)]
             words = [new for new in other_words if new.pool == word.pool]
             if not words:

@@ -43,7 +43,9 @@ def keep_base(trainer: Any) -> None:
 def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
     """Yields (name in vLLM, value) of each parameter of the policy, with the adapter merged.
 
-    The function replaces the method `_iter_named_params` of VLLMGeneration.
+    Example: the parameter "base_model.model.model.layers.0.q_proj.base_layer.weight" has the name
+    "model.layers.0.q_proj.weight" in vLLM. The function replaces the method `_iter_named_params` of
+    VLLMGeneration.
 
     generation: TRL's VLLMGeneration. Its model is a PeftModel, with whole weights on this rank.
     """
