@@ -194,8 +194,8 @@ class Changes:
         """Returns an example whose target lacks a part of the text's words. The text is one or two
         captions, and the words that the target lacks are marked as wrong.
 
-        Example: for the text "A dog sits on the grass." and the target "A dog sits.", the words "on"
-        and "grass" are wrong. caption: one of the picture's captions.
+        Example: for the text "A dog sits on the grass." and the target "A dog sits.", the words
+        "on" and "grass" are wrong. caption: one of the picture's captions.
         """
         # The text is the caption, and in half of the examples also a caption of another picture.
         other_texts = self.captions[self.other(name)]
