@@ -442,19 +442,22 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
     tokens of a window, which has one part of the text and one part of the target. overlap: the
     tokens that neighbouring parts share. Of equally good lengths, the longest part of the target is
     chosen.
+
+    Example: for a text of 300 tokens, a target of 260, a budget of 500 and an overlap of 32, the
+    result is (166, 260): two windows, each with about half of the text and the whole target.
     """
     fewest = math.inf
     best = (0, 0)
     most_parts = math.ceil(target / overlap) + 1
     for target_parts in range(1, most_parts + 1):
         target_length = _length_of_part(target, target_parts, overlap)
-        left = token_budget - target_length
-        # A part of the text would be so short that nearly all of it is overlap.
-        if left < min(text, 2 * overlap):
+        tokens_left = token_budget - target_length  # for a part of the text
+        # Skip a part of the text that would be so short that nearly all of it is overlap.
+        if tokens_left < min(text, 2 * overlap):
             continue
         text_parts = 1
-        if text > left:
-            text_parts = math.ceil((text - overlap) / (left - overlap))
+        if text > tokens_left:
+            text_parts = math.ceil((text - overlap) / (tokens_left - overlap))
         text_length = _length_of_part(text, text_parts, overlap)
         window_count = target_parts * text_parts
         tokens = window_count * (text_length + target_length)
@@ -474,6 +477,9 @@ def _length_of_part(tokens: int, parts: int, overlap: int) -> int:
 def token_supports(read: Sequence[Window]) -> TokenSupport:
     """Returns the probability of each token of the text, by its characters, from all windows of the
     text.
+
+    Example: if a token has 0.2 and 0.4 in the windows with the first piece of the target, and 0.9
+    with the second piece, the means are 0.3 and 0.9, and the result is 0.9.
     """
     # The answers by the token's characters, and then by the piece of the target.
     answers: dict[tuple[int, int], dict[int, list[float]]] = {}

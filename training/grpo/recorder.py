@@ -129,8 +129,9 @@ class Recorder:
     ) -> tuple[list[Sample], list[Verdict]]:
         """Judges the samples. Returns samples of the whole completions and their verdicts.
 
-        The method changes nothing in the recorder, so that it can run in a thread. Pass the result
-        to `keep`.
+        Example: of the completion "<think>Red?</think>A cup.", the judge reads "A cup.", and the
+        returned sample has the whole completion. The method changes nothing in the recorder, so
+        that it can run in a thread. Pass the result to `keep`.
 
         asleep: the reason for which the judge could not be woken; then every verdict has the status
         ERROR. "" if the judge is awake. parts: for each completion the part that is judged, such as

@@ -231,7 +231,10 @@ def place_of(name: str, seed: int) -> float:
 
 
 def read_teacher(path: str) -> list[Example]:
-    """Returns an example per pair of texts in a file of `spanreward judge label`.
+    """Returns an example for each pair of texts in a file of `spanreward judge label`.
+
+    A line of the file has the judge's rating of one phrase. Example: two lines on the phrases "red"
+    and "cat" of "a red cat" give one example with the marks ((2, 5, 0.0), (6, 9, 1.0)).
 
     Raises RecipeError, OSError.
     """
