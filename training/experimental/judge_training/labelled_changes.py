@@ -134,7 +134,7 @@ class Changes:
         caption, *rest = self.random.sample(texts, len(texts))
         rest = rest[: 1 + self.random.randrange(MAX_TARGET_CAPTIONS)]
         if kind == "other":
-            caption = self.random.choice(self.captions[self.other_picture(name)])
+            caption = self.random.choice(self.captions[self.other(name)])
             word_marks = marks_of_words(self.words[caption], self.known[name])
             return Example(caption, " ".join(rest), word_marks, name)
         if kind == "unsaid":
@@ -177,7 +177,8 @@ class Changes:
 
         Example: "A dog on grass." may become "A cat on grass.", with the place (2, 5).
 
-        kind: the kind of change, such as "replaced". name: the picture's name. text: one of the picture's captions.
+        kind: the kind of change, such as "replaced". name: the picture's name. text: one of the
+        picture's captions.
         """
         if kind == "unclaimed":
             return self._unclaimed(name, text)
@@ -200,7 +201,7 @@ class Changes:
         "on" and "grass" are wrong. caption: one of the picture's captions.
         """
         # The text is the caption, and in half of the examples also a caption of another picture.
-        other_texts = self.captions[self.other_picture(name)]
+        other_texts = self.captions[self.other(name)]
         count = self.random.randrange(2)
         texts = [caption, *self.random.sample(other_texts, count)]
         self.random.shuffle(texts)
@@ -354,7 +355,7 @@ class Changes:
         Example: "cat" for the word "dog" of a picture without cats. name: the picture's name.
         """
         for _ in range(MAX_TRIED_PICTURES):
-            other_words = self.changeable[self.other_picture(name)]
+            other_words = self.changeable[self.other(name)]
             words = [new for new in other_words if new.pool == word.pool]
             if not words:
                 continue
@@ -364,7 +365,7 @@ class Changes:
                 return cased_like(new.text, word)
         return ""
 
-    def other_picture(self, name: str) -> str:
+    def other(self, name: str) -> str:
         """Returns the name of a picture, drawn at random, whose words may be put into captions of
         this picture.
 
