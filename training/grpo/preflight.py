@@ -174,13 +174,11 @@ def _check_functions(
     sentences = list(lacking_packages(vars(args)).values())
     if sentences:
         raise ValueError(sentences[0])
-    # the columns are not known if a transform, a rollout function or an environment may add some
-    columns = None
+    columns = None  # not known: a transform, a rollout function or an environment may add some
     dataset = options.get("train_dataset")
     may_add_columns = options.get("rollout_func") or options.get("environment_factory")
-    has_fixed_columns = isinstance(dataset, Dataset) and not is_lazy(dataset)
-    if has_fixed_columns and not may_add_columns:
-        columns = dataset.column_names
+    if isinstance(dataset, Dataset) and not may_add_columns:
+        columns = None if is_lazy(dataset) else dataset.column_names
     for function in functions:
         if callable(function) and not isinstance(function, Recorder):
             check_function(function, columns)
