@@ -129,7 +129,7 @@ def _offsets_in_piece(
 
     The function decodes the first token, the first two tokens, and so on, and compares each result
     with the piece. Up to the first difference, the characters are whole. A character that differs
-    has begun, and lacks bytes.
+    has begun, and lacks bytes: it is decoded as the replacement character U+FFFD.
 
     Args:
         special: the tokenizer's `special_ids`.
@@ -144,9 +144,9 @@ def _offsets_in_piece(
     offsets = []
     whole = 0  # how many characters of the piece are whole, after the tokens so far
     for count, token in enumerate(tokens, start=1):
-        start = whole
+        whole_before = whole
         if token in special:  # a special token writes nothing
-            offsets.append((piece_start + start, piece_start + start))
+            offsets.append((piece_start + whole_before, piece_start + whole_before))
             continue
         written = piece  # the text of the piece's first `count` tokens
         if count < len(tokens):
@@ -155,10 +155,13 @@ def _offsets_in_piece(
         end = whole
         if whole < len(written):  # the next character has begun, and this token is part of it
             end = min(whole + 1, len(piece))
-        # a replacement character: the token wrote some bytes of the character before `end`
+        # The token begins after the characters that were whole before. But if the text ends with a
+        # replacement character, the token wrote bytes of it. The piece itself may have such a
+        # character, which then counted as whole after its first byte.
+        last_possible_start = end
         if written.endswith("\ufffd"):
-            start = min(start, end - 1)
-        start = min(start, end)
+            last_possible_start = end - 1
+        start = min(whole_before, last_possible_start)
         offsets.append((piece_start + start, piece_start + end))
     return offsets
 
@@ -307,22 +310,26 @@ def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> l
     characters [2, 9) has the tokens [1, 2].
 
     A completion may have thousands of tokens and a hundred mentions. So two bisections first find
-    the range of tokens that can overlap a mention. Bisection needs sorted lists, and the ends of
-    tokens are not always sorted, because tokens can share a character. So the list `greatest_ends`
-    has for each token the greatest end so far: ends 1, 5, 4 give 1, 5, 5. And `least_starts` has
-    for each token the least start of this and all later tokens.
+    a range of tokens that has all tokens of a mention, and maybe a few others. Then each token of
+    the range is compared with the mention.
 
     offsets: the `token_offsets` of the completion.
     """
     starts = [start for start, _ in offsets]
     ends = [end for _, end in offsets]
-    greatest_ends = list(accumulate(ends, max))  # the greatest end up to each token
-    least_starts = list(accumulate(reversed(starts), min))  # the least start from each token on
+    # Bisection needs a sorted list. The ends and starts are not always sorted, because tokens can
+    # share a character. These two lists are sorted:
+    # the greatest end up to each token: the ends 1, 5, 4 give 1, 5, 5
+    greatest_ends = list(accumulate(ends, max))
+    # the least start from each token on: the starts 0, 4, 3 give 0, 3, 3
+    least_starts = list(accumulate(reversed(starts), min))
     least_starts.reverse()
     tokens = []
     for span in mentions:
-        first = bisect_right(greatest_ends, span.start)  # earlier tokens end before the mention
-        stop = bisect_left(least_starts, span.end)  # this token and later ones begin after it
+        # the greatest end before the token `first` is at most span.start, and so are all ends there
+        first = bisect_right(greatest_ends, span.start)
+        # the least start from the token `stop` on is at least span.end, and so are all starts there
+        stop = bisect_left(least_starts, span.end)
         overlapping = []
         for token in range(first, stop):
             overlap_start = max(starts[token], span.start)
