@@ -49,17 +49,17 @@ class BatchCounts:
 
     Args:
         completions: the completions of the batch.
-        kept: the completions with tokens that count in the loss.
-        rows: the kept completions with a token whose advantage is not 0.
-        tokens: the tokens that count in the loss and whose advantage is not 0.
-        sampled: the tokens that count in the loss.
+        in_loss: the completions with tokens that count in the loss.
+        teaching: the completions that count in the loss with a token whose advantage is not 0.
+        tokens_in_loss: the tokens that count in the loss.
+        teaching_tokens: the tokens that count in the loss and whose advantage is not 0.
     """
 
     completions: int = 0
-    kept: int = 0
-    rows: int = 0
-    tokens: int = 0
-    sampled: int = 0
+    in_loss: int = 0
+    teaching: int = 0
+    tokens_in_loss: int = 0
+    teaching_tokens: int = 0
 
 
 class StepCounts(NamedTuple):
@@ -92,18 +92,19 @@ class LearningMonitor(TrainerCallback):
         self.trainer = trainer
         self.stopped = ""
         self.batch = BatchCounts()
-        self.idle = MAX_IDLE_BATCHES
+        self.idle = MAX_IDLE_BATCHES  # how many idle batches in a row end the run
         self._weights_before: list[tuple[torch.nn.Parameter, torch.Tensor]] = []
         self._gradients: tuple[int, int] = (0, 0)  # tensors with a gradient, and trained tensors
-        # the batches whose passes are not all made, and those whose last pass is in this step
+        # the batches of completions that `_close_batch` has not counted yet: a batch is open from
+        # its first pass until the end of the step with its last pass
         self._open_batches: list[BatchCounts] = []
         self._first_pass = 0  # the value of the trainer's `_step` at the last batch's first pass
         self._taught = False  # whether a step of the open batches taught
         self._moved_while_idle = False  # whether weights changed in a step that taught nothing
-        # how many batches, steps and groups there were since a batch last taught
-        self._idle_batches = 0
-        self._idle_steps = 0
-        self._idle_groups = 0
+        # how many batches, steps and groups there were since the last batch that taught
+        self._batches_since_taught = 0
+        self._steps_since_taught = 0
+        self._groups_since_taught = 0
 
     def count_batch(self, output: Mapping[str, torch.Tensor]) -> None:
         """Counts the completions and tokens of a training batch, and how many of them have an
@@ -117,18 +118,19 @@ class LearningMonitor(TrainerCallback):
         # (B, 1) without span credit, (B, T) with span credit
         advantages = output["advantages"].reshape(len(mask), -1)
         teaching = mask & (advantages != 0)  # (B, T), True on the tokens that move the policy
-        # the fields of BatchCounts, in their order
-        counts = [
-            torch.ones_like(mask[:, 0]).sum(),  # completions
-            mask.any(1).sum(),  # kept
-            teaching.any(1).sum(),  # rows
-            teaching.sum(),  # tokens
-            mask.sum(),  # sampled
-        ]
-        self.batch = BatchCounts(*self._over_ranks(torch.stack(counts)))
+        # the counts of this rank, by the field of BatchCounts
+        counts = {
+            "completions": torch.ones_like(mask[:, 0]).sum(),
+            "in_loss": mask.any(1).sum(),
+            "teaching": teaching.any(1).sum(),
+            "tokens_in_loss": mask.sum(),
+            "teaching_tokens": teaching.sum(),
+        }
+        sums = self._over_ranks(torch.stack(list(counts.values())))
+        self.batch = BatchCounts(**dict(zip(counts, sums, strict=True)))
         self._open_batches.append(self.batch)
         self._first_pass = self.trainer._step
-        self._idle_groups += self.batch.completions // self.trainer.num_generations
+        self._groups_since_taught += self.batch.completions // self.trainer.num_generations
 
     def on_pre_optimizer_step(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
@@ -169,16 +171,15 @@ class LearningMonitor(TrainerCallback):
             self._taught = True
         elif counts.moved > 0:
             self._moved_while_idle = True
-        self._idle_steps += 1
-        passes = self.trainer._step - self._first_pass
-        used_up = passes >= self.trainer.args.passes_per_batch
-        # Close a batch after its last pass. If there is a newer batch, the last pass of the earlier
-        # batches is over too.
-        if used_up or len(self._open_batches) > 1:
+        self._steps_since_taught += 1
+        # Only the newest batch can have passes left: a new batch begins after the last pass of the
+        # batch before.
+        passes = self.trainer._step - self._first_pass  # over the newest batch
+        newest_is_used_up = passes >= self.trainer.args.passes_per_batch
+        has_used_up_batch = newest_is_used_up or len(self._open_batches) > 1
+        if has_used_up_batch:
             self._close_batch(counts.with_gradient, state, control)
-            self._open_batches = self._open_batches[-1:]
-        if used_up:
-            self._open_batches = []
+        self._open_batches = [] if newest_is_used_up else self._open_batches[-1:]
 
     def _count_step(self, device: torch.device) -> StepCounts:
         """Returns the counts of this step's update over all ranks. Every rank must call this
@@ -193,8 +194,8 @@ class LearningMonitor(TrainerCallback):
         advantage, the trained tensors with a gradient, and the compared weights that moved.
         """
         parts_and_wholes = {
-            "rows": (self.batch.rows, self.batch.completions),
-            "tokens": (self.batch.tokens, self.batch.sampled),
+            "rows": (self.batch.teaching, self.batch.completions),
+            "tokens": (self.batch.teaching_tokens, self.batch.tokens_in_loss),
             "gradients": (counts.with_gradient, counts.trained),
             "moved": (counts.moved, counts.compared),
         }
@@ -206,11 +207,14 @@ class LearningMonitor(TrainerCallback):
         """Returns whether this step taught: a completion had an advantage, a tensor had a gradient,
         and a weight moved.
 
-        A count that could not be checked is no reason against it.
+        A condition that cannot be checked counts as met: DeepSpeed, for example, hides the
+        gradients.
         """
-        has_advantage = any(open_batch.rows for open_batch in self._open_batches)
-        has_moved = counts.moved > 0 or counts.compared == 0
-        has_gradient = counts.with_gradient > 0 or counts.trained == 0
+        has_advantage = any(open_batch.teaching for open_batch in self._open_batches)
+        no_weights_compared = counts.compared == 0
+        has_moved = no_weights_compared or counts.moved > 0
+        gradients_are_hidden = counts.trained == 0
+        has_gradient = gradients_are_hidden or counts.with_gradient > 0
         return has_advantage and has_moved and has_gradient
 
     def _compare_weights(self, device: torch.device) -> tuple[torch.Tensor, int]:
@@ -246,19 +250,19 @@ class LearningMonitor(TrainerCallback):
         if self._taught:
             self._count_from_0()
             return
-        self._idle_batches += 1
-        if self._idle_batches < self.idle:
+        self._batches_since_taught += 1
+        if self._batches_since_taught < self.idle:
             return
         # if completions count in the loss, but none has an advantage, the rewards of each group are
         # equal, maybe by chance
-        equal_rewards = self.batch.kept > 0 and self.batch.rows == 0
-        if equal_rewards and self._idle_groups < MIN_EQUAL_GROUPS:
+        equal_rewards = self.batch.in_loss > 0 and self.batch.teaching == 0
+        if equal_rewards and self._groups_since_taught < MIN_EQUAL_GROUPS:
             return
         how = "moved no weight"
         if self._moved_while_idle:
             how = "moved weights without a reward, as by weight decay or momentum"
         cause = self._cause_of_idleness(with_gradient)
-        self.stopped = f"{self._idle_steps} steps {how}, so nothing is learnt: {cause}"
+        self.stopped = f"{self._steps_since_taught} steps {how}, so nothing is learnt: {cause}"
         control.should_training_stop = True
         if state.is_world_process_zero:
             log.error("training stops at step %d: %s", state.global_step, self.stopped)
@@ -267,9 +271,9 @@ class LearningMonitor(TrainerCallback):
         """Begins to count idle batches, steps and groups again, after a batch that taught."""
         self._taught = False
         self._moved_while_idle = False
-        self._idle_batches = 0
-        self._idle_steps = 0
-        self._idle_groups = 0
+        self._batches_since_taught = 0
+        self._steps_since_taught = 0
+        self._groups_since_taught = 0
 
     def _warn_of_other_reference(self) -> None:
         """Warns if the reference model differs from the policy before the first update.
@@ -307,9 +311,9 @@ class LearningMonitor(TrainerCallback):
         with_gradient: the number of trained tensors with a gradient in the last step.
         """
         trainer = self.trainer
-        if not self.batch.kept and trainer.mask_truncated_completions:
+        if not self.batch.in_loss and trainer.mask_truncated_completions:
             return self._why_all_are_cut()
-        if not self.batch.rows:
+        if not self.batch.teaching:
             return (
                 "no completion has an advantage, since all of a group have the same reward, or "
                 "none: look at some of them, raise the temperature, set dynamic_sampling, or take "
