@@ -1,7 +1,8 @@
 """The metrics `judge/...` of a step over all ranks: the cost of judging, and how often it failed.
 
     usage = total_usage(judges).since(before)
-    step = gather_step(RankStep(judged, scored, marks, silent, usage), device)  # one collective
+    rank_step = RankStep(failed_with_drafts, failed, marks, silent, usage)
+    step = gather_step(rank_step, device)  # one collective call
     step.metrics["judge/failed_fraction"]
 
 docs/logged_keys.md explains each key. TRL logs the mean of a metric over the ranks. The metrics
@@ -53,9 +54,9 @@ class RankStep:
     """The numbers of a step that one rank sends to the other ranks.
 
     Args:
-        judged: for each completion that this rank judged in the step, whether a judge failed on it.
-            With dynamic sampling these are more completions than TRL scores.
-        scored: for each completion that TRL scores, whether a judge failed on it. Every rank has
+        failed_with_drafts: for each completion that this rank judged in the step, whether a judge
+            failed on it. With dynamic sampling, these are more completions than TRL scores.
+        failed: for each completion that TRL scores, whether a judge failed on it. Every rank has
             equally many such completions.
         marks: the number of the row of each scored completion; equal rows have equal numbers
             (`mark_of` in ranks/groups.py).
@@ -63,8 +64,8 @@ class RankStep:
         usage: the counts of the rank's judges in the step.
     """
 
-    judged: Sequence[bool]
-    scored: Sequence[bool]
+    failed_with_drafts: Sequence[bool]
+    failed: Sequence[bool]
     marks: Sequence[int]
     silent: Sequence[bool]
     usage: Usage
@@ -77,7 +78,7 @@ class GatheredStep:
     B is the number of scored completions of all ranks.
 
     Args:
-        failed: (B,), bool, `RankStep.scored` of all ranks.
+        failed: (B,), bool, `RankStep.failed` of all ranks.
         marks: B numbers, `RankStep.marks` of all ranks.
         silent: (ranks, rewards), bool, `RankStep.silent` of all ranks.
         metrics: the metrics to log, by their full keys, such as "judge/failed_fraction".
@@ -98,13 +99,15 @@ def gather_step(step: RankStep, device: torch.device | str) -> GatheredStep:
     """
     # send the numbers of each rank as one row, and cut the gathered rows into their parts
     used = [getattr(step.usage, name) for name in (*SUMMED_FIELDS, *MAXIMAL_FIELDS)]
-    counts_of_rank = [len(step.judged), sum(step.judged), *used]
-    numbers = [*step.scored, *step.marks, *step.silent, *counts_of_rank]
+    judged_count = len(step.failed_with_drafts)
+    failed_count = sum(step.failed_with_drafts)
+    counts_of_rank = [judged_count, failed_count, *used]
+    numbers = [*step.failed, *step.marks, *step.silent, *counts_of_rank]
     ranks = gather(torch.tensor([numbers], dtype=torch.float32, device=device))
-    widths = [len(step.scored), len(step.marks), len(step.silent), len(counts_of_rank)]
-    scored, marks, silent, counts = ranks.split(widths, dim=1)
+    widths = [len(step.failed), len(step.marks), len(step.silent), len(counts_of_rank)]
+    failed, marks, silent, counts = ranks.split(widths, dim=1)
     return GatheredStep(
-        failed=scored.bool().flatten(),
+        failed=failed.bool().flatten(),
         marks=marks.flatten().tolist(),
         silent=silent.bool(),
         metrics=metrics_of(counts),
