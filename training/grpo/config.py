@@ -212,13 +212,16 @@ class SpanGRPOConfig(GRPOConfig):
                 "spans' credit was centred over all of a completion, so that wrong words may gain: "
                 "set span_coef=0, or leave it out."
             )
-        # CISPO's loss is the only one that weighs tokens apart with one ratio for a completion
-        one_ratio = self.importance_sampling_level == "sequence" and self.loss_type != "cispo"
+        # With the level "sequence", all tokens of a completion share one ratio, and only the mean
+        # of the tokens' advantages counts. The loss "cispo" is an exception, because this loss
+        # multiplies the log-probability of each token by the token's own advantage.
+        shares_ratio = self.importance_sampling_level == "sequence"
+        counts_only_mean = shares_ratio and self.loss_type != "cispo"
         if self.loss_type == "vespo":
             setting = "loss_type='vespo'"
         elif self.off_policy_mask_threshold is not None:
             setting = "off_policy_mask_threshold"
-        elif one_ratio:
+        elif counts_only_mean:
             setting = "importance_sampling_level='sequence'"
         else:
             return
@@ -243,8 +246,9 @@ def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
         if not isinstance(model, str):
             name = model.config._name_or_path
         return SpanGRPOConfig(f"{name.split('/')[-1]}-GRPO")
-    # Copy the values without __post_init__, which TRL has already run on `args`. A second run
-    # would take the values that the first run computed for settings of the user.
+    # Copy the values without __post_init__, which has already run on `args`. __post_init__ computes
+    # some settings that the user left out. A second __post_init__ would treat these values as if
+    # the user had chosen them.
     config = object.__new__(SpanGRPOConfig)
     settings = {setting.name: setting.default for setting in fields(SpanGRPOConfig)}
     settings.update(vars(args))

@@ -197,12 +197,14 @@ def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
     likeliest = set()
     for reward in rewards:
         # PoSh's mode "published" reads the likeliest tokens, like the published code of PoSh
-        published = isinstance(reward, PoshReward) and reward.mode == "published"
+        is_published_posh = isinstance(reward, PoshReward) and reward.mode == "published"
         for judge in _with_inner(reward.judges):
-            if isinstance(judge, ServerJudge) and not published:
-                exact.add(judge.endpoint.url)
-            elif isinstance(judge, RemoteJudge):
-                likeliest.add(judge.endpoint.url)
+            if not isinstance(judge, RemoteJudge):  # the judge asks no server
+                continue
+            # of the remote judges, only a ServerJudge can ask for exact token ids
+            asks_for_exact = isinstance(judge, ServerJudge) and not is_published_posh
+            urls = exact if asks_for_exact else likeliest
+            urls.add(judge.endpoint.url)
     return exact & likeliest
 
 

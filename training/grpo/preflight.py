@@ -34,9 +34,8 @@ from spanreward.training.turn_end import tokenizer_of
 log = logging.getLogger(__name__)
 
 BATCH_ROWS = 1000  # so many rows are read together
-PICTURED_BATCH_ROWS = (
-    64  # so many rows are read together if the bytes of their pictures are read too
-)
+# so many rows are read together if the bytes of their pictures are read too
+PICTURED_BATCH_ROWS = 64
 PICTURE_COLUMNS = ("image", "images")  # the columns that hold pictures
 # the keys that TRL and the trainer log, up to the first "/"
 LOGGED_PREFIXES = (
@@ -321,7 +320,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
 
     The faults of the dataset are a missing column of prompts, and pictures for a tokenizer that
     reads only text. The faults of the processor are a tokenizer that is not fast, a missing chat
-    template for messages, and a template that does not end.
+    template for messages, and a chat template that renders a short chat for too long, or for ever.
 
     processing_class: the policy's processor or tokenizer. dataset: the training dataset.
     """
@@ -425,16 +424,17 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
             check_rows(rewards, processor, f"{part}[{name!r}]", split)
+        return
     if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     check_prompt(part, dataset.column_names)
     picture_names = [name for name in dataset.column_names if name in PICTURE_COLUMNS]
-    names = [name for name in dataset.column_names if name not in PICTURE_COLUMNS]  # are read
+    names_to_read = [name for name in dataset.column_names if name not in PICTURE_COLUMNS]
     placeholder = None
     if picture_names:  # the text that the processor writes for each picture, such as "<image>"
         placeholder = vars(processor).get("image_token")
     rows_before = 0  # how many rows the earlier batches had
-    for batch in dataset.with_format(None).select_columns(names).iter(BATCH_ROWS):
+    for batch in dataset.with_format(None).select_columns(names_to_read).iter(BATCH_ROWS):
         prompts = batch.pop("prompt")
         # put None in place of the pictures: a reward may need the column, but not the pictures yet
         for name in picture_names:
@@ -480,6 +480,7 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
             check_pictures(rewards, f"{part}[{name!r}]", split)
+        return
     if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     text_only = [reward for reward in rewards if unseeing_sentence(reward)]
@@ -498,8 +499,10 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
             try:
                 samples = reward.read_samples(prompts, [""] * len(prompts), **batch)
             except ValueError:
+                # raises if a single row cannot be read; if each row alone can be read, the fault is
+                # not in the pictures, so that the batch is skipped
                 _raise_for_row(reward, part, prompts, batch, rows_before)
-                samples = []  # each row alone can be read: the fault is not in the pictures
+                continue
             for number, sample in enumerate(samples, start=rows_before + 1):
                 if reward.shows_pictures(sample):
                     raise ValueError(f"{part} row {number}: {unseeing_sentence(reward)}")
