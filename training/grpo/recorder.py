@@ -173,8 +173,9 @@ class Recorder:
         """Keeps the samples and verdicts of a batch. The next call of the recorder then judges
         nothing and returns the scores of these verdicts.
 
-        Also logs the means of the verdicts' numbers, such as "posh/f1", with `log_metric`, and
-        warns once a run of texts that the judge did not read, and of failures.
+        Also logs the means of the verdicts' numbers, such as "posh/f1", with `log_metric`. At
+        the first failure of a run, a warning is logged; another one is logged at the first batch
+        in which the judge did not read a large share of the texts.
         """
         self.samples = samples
         self.verdicts = verdicts
@@ -183,7 +184,7 @@ class Recorder:
         self.token_advantages = {}
         self.paid = []
         self._judged = True
-        # each logs a warning, once a run, if there is a cause
+        # each of these two methods logs at most one warning in a whole run
         self.reward.name_unread(samples, verdicts)
         self.reward.name_failure(verdicts)
         if log_metric is not None:
