@@ -193,8 +193,8 @@ def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
     the likeliest tokens. If both kinds ran at the same time, vLLM would spoil the answers to the
     second kind (docs/judges.md).
     """
-    exact = set()
-    likeliest = set()
+    exact: set[str] = set()
+    likeliest: set[str] = set()
     for reward in rewards:
         # PoSh's mode "published" reads the likeliest tokens, like the published code of PoSh
         is_published_posh = isinstance(reward, PoshReward) and reward.mode == "published"
