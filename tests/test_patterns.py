@@ -113,7 +113,7 @@ MATCHED = ("entry", "link")  # the others are searched for
 # These are a user's own, which read at most MOST_SEARCHED_CHARACTERS characters.
 USERS = {"rewards.text.judged_part:check_part", "rewards.text.judged_part:_compiled_expression"}
 # Words of captions that training draws, joined by "|".
-WORDS = {"training.experimental.judge_training.labelled_changes:example"}
+WORDS = {"training.experimental.judge_training.labelled_changes:_unsure_marks"}
 
 
 def slowest(pattern: re.Pattern[Any], anchored: bool) -> Pumped | None:

@@ -110,31 +110,42 @@ class CascadeJudge(OuterJudge):
                 len(questions), partial(self.student.rate, questions, scale)
             )
             sure = [self._is_sure(answer) for answer in answers]
-            # The teacher rates each question that is audited, or that the student is not sure of. A
-            # key is an evenly spread number below 16 ** 32, so a share `audit` of all keys is below
-            # audit * 16 ** 32.
-            keys = question_keys(questions, {"audit": self.seed})
-            numbers: list[int] = []  # the numbers of the teacher's questions
-            for number, key in enumerate(keys):
-                is_audited = int(key, 16) < self.audit * 16**32
-                if is_audited or not sure[number]:
-                    numbers.append(number)
+            numbers = self._numbers_for_teacher(questions, sure)
             for_teacher = [questions[number] for number in numbers]
-            taught = answers_or_failures(
+            teacher_answers = answers_or_failures(
                 len(numbers), partial(self.teacher.rate, for_teacher, scale)
             )
         self._count(student=len(answers) - len(numbers))
         # The teacher's answers replace the student's, except after a failed audit.
-        for number, by_teacher in zip(numbers, taught, strict=True):
+        for number, by_teacher in zip(numbers, teacher_answers, strict=True):
             by_student = answers[number]
             if sure[number] and isinstance(by_teacher, Failure):
                 self._count(student=1, audits_failed=1)
                 continue
             answers[number] = by_teacher
             self._count(teacher=1)
-            if sure[number] and isinstance(by_student, Rating) and isinstance(by_teacher, Rating):
+            if not sure[number]:
+                continue
+            if isinstance(by_student, Rating) and isinstance(by_teacher, Rating):  # an audit
                 self._count(audited=1, agreed=ratings_agree(by_student, by_teacher, scale))
         return answers
+
+    def _numbers_for_teacher(
+        self, questions: Sequence[Question], sure: Sequence[bool]
+    ) -> list[int]:
+        """Returns the numbers of the questions that the teacher rates: those of which the student
+        is not sure, and the share `audit` of the others.
+
+        sure: for each question whether the student is sure of its rating.
+        """
+        numbers: list[int] = []
+        for number, key in enumerate(question_keys(questions, {"audit": self.seed})):
+            # A key is an evenly spread number below 16 ** 32. So a share `audit` of all keys is
+            # below audit * 16 ** 32.
+            is_audited = int(key, 16) < self.audit * 16**32
+            if is_audited or not sure[number]:
+                numbers.append(number)
+        return numbers
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         """Returns the teacher's texts."""

@@ -50,13 +50,10 @@ def _writing_question(reward: CriteriaReward, sample: Sample) -> Question | Fail
     except NotApplicable as reason:
         return Failure(Status.NOT_APPLICABLE, str(reason))
     marks = marks_in(*reward.pair.values(), *WRITING_PROMPTS.values())
+    template = WRITING_PROMPTS["reference"]
     pieces = []
     for reference in sample.references:
-        pieces.append(
-            fill_masked(
-                WRITING_PROMPTS["reference"], marks, reference=without_list_signs(reference)
-            )
-        )
+        pieces.append(fill_masked(template, marks, reference=without_list_signs(reference)))
     pieces.append(WRITING_PROMPTS["ask"])
     prompts = {**reward.pair, **WRITING_PROMPTS}
     before = beginning_of_prompt(WRITING_PROMPTS["instructions"], prompts, evidence)
@@ -75,45 +72,91 @@ def _sift_criteria(
     """
     if isinstance(answer, Failure):
         return answer
-    texts = read_list(answer)
-    unparsed = Failure(Status.UNPARSED, f"the judge wrote no list of criteria: {answer[:80]!r}")
-    if not texts:
-        return unparsed
-    for text in texts:
-        if not isinstance(text, str) or not WORD_BEHIND.search(text):
-            return unparsed
-    # Criteria that differ only in punctuation and capitals count as one criterion.
-    first_by_words: dict[str, str] = {}
-    for text in texts:
-        words = " ".join(WORD_BEHIND.findall(text.casefold()))
-        first_by_words.setdefault(words, text)
-    criteria = list(first_by_words.values())
+    texts = _listed_criteria(answer)
+    if texts is None:
+        return Failure(Status.UNPARSED, f"the judge wrote no list of criteria: {answer[:80]!r}")
+    criteria = _without_repeated(texts)
     refused = {text: "it is there already" for text in texts if text not in criteria}
     # The texts by which each criterion is tried: the row's references, and then the other row's
     # reference.
     references = list(dict.fromkeys(sample.references))
     tried = list(references)
-    if references and other and other not in references:
+    is_another_text = other != "" and other not in references
+    if references and is_another_text:
         tried.append(other)
-    # The judge rates each of these texts by each criterion.
+    met_by_criterion = _met_by_texts(reward, sample, criteria, tried)
+    if isinstance(met_by_criterion, Failure):
+        return met_by_criterion
+    for criterion, met_by_tried in zip(criteria, met_by_criterion, strict=True):
+        reason = _why_refused(met_by_tried, len(references))
+        if reason:
+            refused[criterion] = reason
+    good = [criterion for criterion in criteria if criterion not in refused]
+    return good, refused
+
+
+def _met_by_texts(
+    reward: CriteriaReward, sample: Sample, criteria: Sequence[str], texts: Sequence[str]
+) -> list[list[bool]] | Failure:
+    """Returns for each criterion a list: for each text, whether the text meets the criterion by the
+    judge's rating. If a rating fails, the result is its Failure.
+
+    Example: [[True, False]] if the first of two texts meets the only criterion.
+
+    sample: the row, whose picture or context the judge sees.
+    """
     evidence = shown_evidence(sample, reward.evidence)
     questions: list[Question] = []
     for criterion in criteria:
-        for text in tried:
+        for text in texts:
             questions.append(ask_criterion(reward.prompts, reward.pair, evidence, text, criterion))
     met: list[bool] = []
     for rating in reward.judge.rate(questions):
         if isinstance(rating, Failure):
             return rating
         met.append(rating.mean > RATING_NOT_MET)
-    # A criterion is refused if no reference meets it, or if all of the texts meet it.
-    for number, criterion in enumerate(criteria):
-        start = number * len(tried)
-        met_by_tried = met[start : start + len(tried)]
-        met_by_references = met_by_tried[: len(references)]
-        if tried and not any(met_by_references):
-            refused[criterion] = "no reference meets it"
-        elif len(tried) > 1 and all(met_by_tried):
-            refused[criterion] = "every text that was tried meets it"
-    good = [criterion for criterion in criteria if criterion not in refused]
-    return good, refused
+    met_by_criterion = []
+    for number in range(len(criteria)):
+        start = number * len(texts)  # the criterion's first answer in `met`
+        met_by_criterion.append(met[start : start + len(texts)])
+    return met_by_criterion
+
+
+def _listed_criteria(answer: str) -> list[str] | None:
+    """Returns the criteria in a judge's answer, or None if the answer is no list of texts with
+    words. '["Says red.", "Says oak."]' gives ["Says red.", "Says oak."].
+    """
+    texts = read_list(answer)
+    if not texts:
+        return None
+    for text in texts:
+        if not isinstance(text, str) or not WORD_BEHIND.search(text):
+            return None
+    return texts
+
+
+def _without_repeated(texts: Sequence[str]) -> list[str]:
+    """Returns the criteria without those that differ from an earlier one only in punctuation and
+    capitals. ["Says red.", "says RED"] gives ["Says red."].
+    """
+    first_by_words: dict[str, str] = {}
+    for text in texts:
+        words = " ".join(WORD_BEHIND.findall(text.casefold()))
+        first_by_words.setdefault(words, text)
+    return list(first_by_words.values())
+
+
+def _why_refused(met_by_tried: Sequence[bool], reference_count: int) -> str:
+    """Returns the reason why a criterion is refused, or "" for a criterion that is kept.
+
+    A criterion is refused if no reference meets it, or if all of the tried texts meet it: such a
+    criterion does not distinguish good texts from others. Without a reference nothing is tried, and
+    every criterion is kept.
+
+    met_by_tried: for each tried text, whether it meets the criterion. The references come first.
+    """
+    if met_by_tried and not any(met_by_tried[:reference_count]):
+        return "no reference meets it"
+    if len(met_by_tried) > 1 and all(met_by_tried):
+        return "every text that was tried meets it"
+    return ""

@@ -159,10 +159,10 @@ class EncoderJudge(Judge):
         """Returns one rating per question. A question is a Failure (UNPARSED) unless its probe is a
         PresenceProbe with a source.
         """
-        pairs: dict[tuple[str, str], None] = {}  # the distinct pairs, in order
+        pairs: dict[tuple[str, str], None] = {}  # the distinct (text, target), in order
         for question in questions:
-            probe = question.probe
-            if isinstance(probe, PresenceProbe) and probe.source:
+            probe = _phrase_probe_of(question)
+            if probe is not None:
                 pairs[probe.source, probe.text] = None
         # The encoder reads the pairs that it has not read within this `with`.
         with self, self.usage.clock("seconds"):
@@ -172,13 +172,14 @@ class EncoderJudge(Judge):
             tokens_by_pair = self._read  # kept here, because the end of the `with` empties `_read`
         ratings: list[Rating | Failure] = []
         for question in questions:
-            probe = question.probe
-            if isinstance(probe, PresenceProbe) and probe.source:
+            probe = _phrase_probe_of(question)
+            if probe is not None:
                 tokens = tokens_by_pair[probe.source, probe.text]
                 ratings.append(_rate_phrase(probe, tokens, scale))
             else:
                 self.usage.unparsed += 1
-                why = f"an encoder rates phrases with a source, got {type(probe).__name__}"
+                kind = type(question.probe).__name__
+                why = f"an encoder rates phrases with a source, got {kind}"
                 ratings.append(Failure(Status.UNPARSED, why))
         return ratings
 
@@ -186,7 +187,8 @@ class EncoderJudge(Judge):
         """Returns, for each (text, target), the probability in [0, 1] that the target supports each
         token of the text.
 
-        The keys are the tokens' characters [start, end) in the text.
+        The keys are the tokens' characters [start, end) in the text. Example: for ("a dog", "the
+        cat"), the result may be [{(0, 1): 0.9, (2, 5): 0.1}].
         """
         if not pairs:
             return []
@@ -235,6 +237,16 @@ class EncoderJudge(Judge):
             else:
                 texts.append(refused)
         return texts
+
+
+def _phrase_probe_of(question: Question) -> PresenceProbe | None:
+    """Returns the question's probe if it is about a phrase of a text, the probe's source. Returns
+    None for a question that an encoder cannot rate, such as one about the fluency of a text.
+    """
+    probe = question.probe
+    if isinstance(probe, PresenceProbe) and probe.source:
+        return probe
+    return None
 
 
 def _rate_phrase(probe: PresenceProbe, tokens: TokenSupport, scale: Sequence[str]) -> Rating:
@@ -316,40 +328,33 @@ def windows_of(
     """
     text = encodable_text(text)
     target = encodable_text(target)
-    # If the tokenizer puts no special token between the two texts of a pair, a line break is put
-    # there.
-    specials_of_pair = tokenizer.num_special_tokens_to_add(True)
-    specials_of_single = tokenizer.num_special_tokens_to_add(False)
-    end = "" if specials_of_pair > specials_of_single else LINE_BREAK
-    # For a decoder the target is followed by a first copy of the text, if everything fits.
+    separator = _separator_of_pair(tokenizer)
     if twice:
-        doubled = f"{target}{LINE_BREAK}{text}"
-        ids = tokenizer(doubled + end, text, split_special_tokens=True)["input_ids"]
-        if len(ids) + SLACK_TOKENS <= longest:
-            target = doubled
+        target = _with_first_copy(tokenizer, text, target, separator, longest)
     # The lengths of both in tokens. A token's side is 0 in the target, 1 in the text, and None for
     # a special token.
-    both = tokenizer(target + end, text, return_offsets_mapping=True, split_special_tokens=True)
+    both = tokenizer(
+        target + separator, text, return_offsets_mapping=True, split_special_tokens=True
+    )
     sides = both.sequence_ids()
     target_places = []
     for place, side in zip(both["offset_mapping"], sides, strict=True):
         if side == 0:
             target_places.append(place)
     text_tokens = sides.count(1)
-    beside = sides.count(None) + SLACK_TOKENS
+    other_tokens = sides.count(None) + SLACK_TOKENS  # of a window, in neither of the two
     overlap = min(OVERLAP_TOKENS, longest // 8)
     text_length, target_length = fewest_tokens(
-        text_tokens, len(target_places), longest - beside, overlap
+        text_tokens, len(target_places), longest - other_tokens, overlap
     )
+    # The minimum is for short pairs: the tokenizer needs windows longer than the overlap.
+    window_tokens = max(text_length + target_length, 2 * overlap) + other_tokens
     # The target is cut into pieces here. The tokenizer cuts the text, once for each piece of the
     # target.
-    pieces = _target_pieces(target, target_places, target_length, overlap)
-    # The minimum is for short pairs: the tokenizer needs windows longer than the overlap.
-    window_tokens = max(text_length + target_length, 2 * overlap) + beside
-    cut = []
-    for number, piece in enumerate(pieces):
+    windows = []
+    for number, piece in enumerate(_target_pieces(target, target_places, target_length, overlap)):
         encoding = tokenizer(
-            piece + end,
+            piece + separator,
             text,
             truncation="only_second",
             max_length=window_tokens,
@@ -358,14 +363,54 @@ def windows_of(
             return_offsets_mapping=True,
             split_special_tokens=True,
         )
-        names = [name for name in tokenizer.model_input_names if name in encoding]
-        for row, offsets in enumerate(encoding["offset_mapping"]):
-            inputs = {name: encoding[name][row] for name in names}
-            places: list[tuple[int, int] | None] = []
-            for place, side in zip(offsets, encoding.sequence_ids(row), strict=True):
-                places.append(tuple(place) if side == 1 else None)
-            cut.append(Window(number, inputs, places))
-    return cut
+        windows += _windows_of_encoding(encoding, tokenizer.model_input_names, number)
+    return windows
+
+
+def _with_first_copy(tokenizer: Any, text: str, target: str, separator: str, longest: int) -> str:
+    """Returns the target followed by a copy of the text, for a decoder, which reads the text twice.
+    If the window would then be too long, the target is returned unchanged.
+
+    Example: the target "A red cat." and the text "A dog." give "A red cat.\\nA dog.".
+
+    separator: put between target and text. longest: the most tokens of a window.
+    """
+    doubled = f"{target}{LINE_BREAK}{text}"
+    ids = tokenizer(doubled + separator, text, split_special_tokens=True)["input_ids"]
+    if len(ids) + SLACK_TOKENS <= longest:
+        return doubled
+    return target
+
+
+def _separator_of_pair(tokenizer: Any) -> str:
+    """Returns a text to put between the two texts of a pair: "" if the tokenizer itself puts a
+    special token there, such as BERT's [SEP], and otherwise a line break.
+    """
+    specials_of_pair = tokenizer.num_special_tokens_to_add(True)
+    specials_of_single = tokenizer.num_special_tokens_to_add(False)
+    if specials_of_pair > specials_of_single:
+        return ""
+    return LINE_BREAK
+
+
+def _windows_of_encoding(encoding: Any, input_names: Sequence[str], piece: int) -> list[Window]:
+    """Returns a window for each part into which the tokenizer has cut the text.
+
+    Args:
+        encoding: the tokenizer's result for one piece of the target and the whole text.
+        input_names: the names of inputs that the model may take.
+        piece: the number of the piece of the target.
+    """
+    names = [name for name in input_names if name in encoding]
+    windows = []
+    for row, offsets in enumerate(encoding["offset_mapping"]):
+        inputs = {name: encoding[name][row] for name in names}
+        places: list[tuple[int, int] | None] = []
+        # a token's side is 1 in the text, 0 in the target, and None for a special token
+        for place, side in zip(offsets, encoding.sequence_ids(row), strict=True):
+            places.append(tuple(place) if side == 1 else None)
+        windows.append(Window(piece, inputs, places))
+    return windows
 
 
 def _target_pieces(
@@ -397,19 +442,22 @@ def fewest_tokens(text: int, target: int, token_budget: int, overlap: int) -> tu
     tokens of a window, which has one part of the text and one part of the target. overlap: the
     tokens that neighbouring parts share. Of equally good lengths, the longest part of the target is
     chosen.
+
+    Example: for a text of 300 tokens, a target of 260, a budget of 500 and an overlap of 32, the
+    result is (166, 260): two windows, each with about half of the text and the whole target.
     """
     fewest = math.inf
     best = (0, 0)
     most_parts = math.ceil(target / overlap) + 1
     for target_parts in range(1, most_parts + 1):
         target_length = _length_of_part(target, target_parts, overlap)
-        left = token_budget - target_length
-        # A part of the text would be so short that nearly all of it is overlap.
-        if left < min(text, 2 * overlap):
+        tokens_left = token_budget - target_length  # for a part of the text
+        # Skip a part of the text that would be so short that nearly all of it is overlap.
+        if tokens_left < min(text, 2 * overlap):
             continue
         text_parts = 1
-        if text > left:
-            text_parts = math.ceil((text - overlap) / (left - overlap))
+        if text > tokens_left:
+            text_parts = math.ceil((text - overlap) / (tokens_left - overlap))
         text_length = _length_of_part(text, text_parts, overlap)
         window_count = target_parts * text_parts
         tokens = window_count * (text_length + target_length)
@@ -429,6 +477,9 @@ def _length_of_part(tokens: int, parts: int, overlap: int) -> int:
 def token_supports(read: Sequence[Window]) -> TokenSupport:
     """Returns the probability of each token of the text, by its characters, from all windows of the
     text.
+
+    Example: if a token has 0.2 and 0.4 in the windows with the first piece of the target, and 0.9
+    with the second piece, the means are 0.3 and 0.9, and the result is 0.9.
     """
     # The answers by the token's characters, and then by the piece of the target.
     answers: dict[tuple[int, int], dict[int, list[float]]] = {}

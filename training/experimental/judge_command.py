@@ -7,7 +7,7 @@ spanreward judge label rows.jsonl --judge vllm:MODEL --output labels.jsonl
 
 import argparse
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,7 @@ from rich.table import Table
 from spanreward.rewards.base.verdict import Sample
 from spanreward.rewards.files.outputs import check_json, resumed_lines
 from spanreward.rewards.judges.judge import Failure, Judge, OuterJudge, Question, Rating
+from spanreward.rewards.reward.reward import Reward
 from spanreward.rewards.rows.fingerprint import sample_fingerprint
 from spanreward.training.commands import metric_options
 from spanreward.training.commands.main import run_subcommand
@@ -68,9 +69,11 @@ class RatingRecorder(OuterJudge):
         answers = self.judge.rate(questions, scale)
         for question, answer in zip(questions, answers, strict=True):
             probe = question.probe
+            if not isinstance(answer, Rating) or not probe.places:
+                continue
             # Ratings of denied things are not kept: a high rating means that the thing is there,
             # and so that the words are wrong.
-            if not isinstance(answer, Rating) or not probe.places or probe.kind == "denied":
+            if probe.kind == "denied":
                 continue
             # For precision the judged text (`probe.text`) is a reference. For recall the source is
             # a reference.
@@ -140,35 +143,17 @@ def label_rows(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     Raises ValueError for files or rows that cannot be used.
     """
     from spanreward.rewards.posh import PoshReward
-    from spanreward.rewards.rows.lines import read_rows
 
     metric_options.check_files(
         arguments, [arguments.output], [arguments.rows], **{"rows without a verdict": None}
     )
     metric_options.check_lines(arguments.output)
-    samples: dict[str, Sample] = {}  # by fingerprint: equal rows are judged once
-    pictures: dict[str, str] = {}  # by reference: the row's first reference names the picture
-    columns = metric_options.column_names(arguments.columns)
-    for input_row in read_rows(arguments.rows, columns, arguments.limit):
-        sample = input_row.sample
-        if isinstance(sample, str) or not sample.references:
-            raise ValueError(
-                f"line {input_row.number} of {arguments.rows} has no completion with a reference."
-            )
-        samples[sample_fingerprint(sample)] = sample
-        for reference in sample.references:
-            pictures[reference] = sample.references[0]
+    samples, pictures = _samples_and_pictures(arguments)
     with (
         metric_options.open_metric("posh", arguments) as (posh, settings),
         resumed_lines(arguments.output, settings, LABEL_KEYS, arguments.overwrite) as (file, lines),
     ):
-        # An earlier run has kept these: the rows that are done, and all lines. If the run was
-        # interrupted within a chunk, the chunk's lines are there, but its rows are not done.
-        done = set()
-        earlier_lines = set()
-        for line in lines:
-            done.update(line.get(DONE_KEY, ()))
-            earlier_lines.add(json.dumps({key: line[key] for key in LABEL_KEYS}))
+        done, earlier_lines = _earlier_work(lines)
         waiting = [row for row in samples if row not in done]  # fingerprints
         failed = 0
         (judge,) = posh.judges
@@ -177,11 +162,7 @@ def label_rows(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         with judge:
             for start in track(range(0, len(waiting), CHUNK_PAIRS), "labelling"):
                 chunk = waiting[start : start + CHUNK_PAIRS]
-                verdicts = reward.assess([samples[row] for row in chunk])
-                judged = []
-                for row, verdict in zip(chunk, verdicts, strict=True):
-                    if verdict.score is not None:
-                        judged.append(row)
+                judged = _rows_with_verdict(reward, samples, chunk)
                 failed += len(chunk) - len(judged)
                 for line in lines_to_write(recorder.recorded, earlier_lines, judged):
                     file.write(json.dumps(line) + "\n")
@@ -195,6 +176,65 @@ def label_rows(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     table = Table(*numbers, title=str(arguments.output))
     table.add_row(*map(str, numbers.values()))
     return numbers, [table]
+
+
+def _samples_and_pictures(
+    arguments: argparse.Namespace,
+) -> tuple[dict[str, Sample], dict[str, str]]:
+    """Returns the rows of the input by their fingerprints, so that equal rows are judged once, and
+    a name for each reference's picture, by the text of the reference.
+
+    The first reference of a row names the row's picture: with the references "A cat." and "A pet.",
+    the names are {"A cat.": "A cat.", "A pet.": "A cat."}.
+
+    Raises ValueError for a row without a completion or a reference.
+    """
+    from spanreward.rewards.rows.lines import read_rows
+
+    samples: dict[str, Sample] = {}
+    pictures: dict[str, str] = {}
+    columns = metric_options.column_names(arguments.columns)
+    for input_row in read_rows(arguments.rows, columns, arguments.limit):
+        sample = input_row.sample
+        if isinstance(sample, str) or not sample.references:
+            raise ValueError(
+                f"line {input_row.number} of {arguments.rows} has no completion with a reference."
+            )
+        samples[sample_fingerprint(sample)] = sample
+        for reference in sample.references:
+            pictures[reference] = sample.references[0]
+    return samples, pictures
+
+
+def _earlier_work(lines: Iterable[Mapping[str, Any]]) -> tuple[set[str], set[str]]:
+    """Returns what an earlier run has written to the output: the fingerprints of the rows that are
+    done, and the lines, as JSON without DONE_KEY.
+
+    If the run was interrupted within a chunk, the chunk's lines are there, but its rows are not
+    done.
+    """
+    done: set[str] = set()
+    earlier_lines = set()
+    for line in lines:
+        done.update(line.get(DONE_KEY, ()))
+        earlier_lines.add(json.dumps({key: line[key] for key in LABEL_KEYS}))
+    return done, earlier_lines
+
+
+def _rows_with_verdict(
+    reward: Reward, samples: Mapping[str, Sample], chunk: Sequence[str]
+) -> list[str]:
+    """Judges the rows of a chunk, and returns those with a score. A row on which the judge failed
+    is asked again by the next run.
+
+    samples: all rows, by fingerprint. chunk: the fingerprints of the rows to judge.
+    """
+    verdicts = reward.assess([samples[row] for row in chunk])
+    judged = []
+    for row, verdict in zip(chunk, verdicts, strict=True):
+        if verdict.score is not None:
+            judged.append(row)
+    return judged
 
 
 def lines_to_write(

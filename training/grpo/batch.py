@@ -30,7 +30,7 @@ class Batch:
         offsets: by row, the characters [start, end) of each sampled token. Only rows that can have
             span credit are present.
         pictured: the numbers of the rows whose completion has a token that stands for a picture.
-        unusable: (B,), bool, True for a row with a reward that is infinite or huge.
+        too_large: (B,), bool, True for a row with a reward that is infinite or huge.
         rewards: (B, R), the rewards that TRL sums; NaN for a missing reward.
     """
 
@@ -44,5 +44,5 @@ class Batch:
     failed: list[bool] = field(default_factory=list)
     offsets: dict[int, TokenOffsets] = field(default_factory=dict)
     pictured: list[int] = field(default_factory=list)
-    unusable: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
+    too_large: torch.Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.bool))
     rewards: torch.Tensor = field(default_factory=lambda: torch.zeros(0, 0))

@@ -49,21 +49,7 @@ def group_advantages(
     """
     if not any(ids):  # no completion has a token: the matrices below would have no columns
         return [[] for _ in ids]
-    # find the tokens of each completion's phrases
-    special = spans.special_ids(tokenizer)
-    tokens: dict[int, list[list[int]]] = {}
-    phrases: list[spans.Phrase] = []
-    completions = zip(verdicts, texts, ids, finished, strict=True)
-    for row, (verdict, text, sampled, ended) in enumerate(completions):
-        if not ended or verdict.status.failed:
-            continue
-        offsets = spans.token_offsets(tokenizer, special, sampled, text)
-        if offsets is None:
-            continue
-        covered_phrases = spans.phrases_on_tokens(verdict, text, offsets, group=0)
-        if covered_phrases is not None:
-            tokens[row], phrases_of_row = covered_phrases
-            phrases += phrases_of_row
+    tokens, phrases = _phrases_of_group(verdicts, texts, ids, finished, tokenizer)
     # mark the sampled tokens in a matrix, (B, T), padded to the longest completion
     lengths = np.array([len(sampled) for sampled in ids])
     longest = int(lengths.max())
@@ -76,3 +62,35 @@ def group_advantages(
     advantages = add_centred(np.array(scalars, dtype=np.float64), scaled, mask, span_coef)
     rows = zip(advantages.tolist(), ids, strict=True)
     return [row[: len(sampled)] for row, sampled in rows]
+
+
+def _phrases_of_group(
+    verdicts: Sequence[Verdict],
+    texts: Sequence[str],
+    ids: Sequence[Sequence[int]],
+    finished: Sequence[bool],
+    tokenizer: Tokenizer,
+) -> tuple[dict[int, list[list[int]]], list[spans.Phrase]]:
+    """Returns by row the token indices of each phrase, and the phrases in the same order.
+
+    Example: if the completion of row 2 has the phrases "cup" and "red hat", the indices may be
+    {2: [[3], [6, 7]]}. Rows without span credit are absent: completions that were cut, on which a
+    judge failed, or whose ids do not decode to their text.
+
+    The arguments are those of `group_advantages`.
+    """
+    special = spans.special_ids(tokenizer)
+    tokens: dict[int, list[list[int]]] = {}
+    phrases: list[spans.Phrase] = []
+    completions = zip(verdicts, texts, ids, finished, strict=True)
+    for row, (verdict, text, sampled, ended) in enumerate(completions):
+        if not ended or verdict.status.failed:
+            continue
+        offsets = spans.token_offsets(tokenizer, special, sampled, text)
+        if offsets is None:  # the ids do not decode to the text
+            continue
+        covered_phrases = spans.phrases_on_tokens(verdict, text, offsets, group=0)
+        if covered_phrases is not None:  # None: too few tokens are covered
+            tokens[row], phrases_of_row = covered_phrases
+            phrases += phrases_of_row
+    return tokens, phrases

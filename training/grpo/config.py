@@ -130,11 +130,7 @@ class SpanGRPOConfig(GRPOConfig):
     claimed = False  # True on the config of a SpanGRPOTrainer; not a setting
 
     def __post_init__(self) -> None:
-        # choose eval_reward before transformers chooses the loss: GRPO's loss is near 0 all along
-        needs_best = self.load_best_model_at_end or self.save_strategy == "best"
-        if needs_best and self.metric_for_best_model is None:
-            self.metric_for_best_model = "eval_reward"
-            self.greater_is_better = True
+        self._choose_best_metric()
         super().__post_init__()
         # check each of our settings, and each setting of TRL that has a list of choices
         for name in (*SpanGRPOConfig.__annotations__, *SETTING_CHOICES["GRPOConfig"]):
@@ -142,7 +138,23 @@ class SpanGRPOConfig(GRPOConfig):
             wrong = fault_of_setting(SpanGRPOConfig, name, value)
             if wrong:
                 raise ValueError(f"{name}: {wrong}, got {value!r}.")
-        # check settings that depend on each other
+        self._check_combinations()
+        if self.span_coef > 0:
+            self._check_token_advantages()
+
+    def _choose_best_metric(self) -> None:
+        """Chooses the reward as the metric of the best checkpoint, if the user has chosen none.
+
+        This must come before transformers chooses the loss, because GRPO's loss is near 0 all
+        along.
+        """
+        needs_best = self.load_best_model_at_end or self.save_strategy == "best"
+        if needs_best and self.metric_for_best_model is None:
+            self.metric_for_best_model = "eval_reward"
+            self.greater_is_better = True
+
+    def _check_combinations(self) -> None:
+        """Raises ValueError for settings that depend on each other and do not fit together."""
         cache = self.soft_overlong_cache
         longest = self.max_completion_length or 0
         if cache is not None and cache > longest:
@@ -159,8 +171,6 @@ class SpanGRPOConfig(GRPOConfig):
             raise ValueError(
                 'judged_turns="all" and reasoning_end exclude each other: leave one of them out.'
             )
-        if self.span_coef > 0:
-            self._check_token_advantages()
 
     @property
     def prompts_per_batch(self) -> int:
@@ -202,13 +212,16 @@ class SpanGRPOConfig(GRPOConfig):
                 "spans' credit was centred over all of a completion, so that wrong words may gain: "
                 "set span_coef=0, or leave it out."
             )
-        # CISPO's loss is the only one that weighs tokens apart with one ratio for a completion
-        one_ratio = self.importance_sampling_level == "sequence" and self.loss_type != "cispo"
+        # With the level "sequence", all tokens of a completion share one ratio, and only the mean
+        # of the tokens' advantages counts. The loss "cispo" is an exception, because this loss
+        # multiplies the log-probability of each token by the token's own advantage.
+        shares_ratio = self.importance_sampling_level == "sequence"
+        counts_only_mean = shares_ratio and self.loss_type != "cispo"
         if self.loss_type == "vespo":
             setting = "loss_type='vespo'"
         elif self.off_policy_mask_threshold is not None:
             setting = "off_policy_mask_threshold"
-        elif one_ratio:
+        elif counts_only_mean:
             setting = "importance_sampling_level='sequence'"
         else:
             return
@@ -233,8 +246,9 @@ def read_config(args: GRPOConfig | None, model: Any) -> SpanGRPOConfig:
         if not isinstance(model, str):
             name = model.config._name_or_path
         return SpanGRPOConfig(f"{name.split('/')[-1]}-GRPO")
-    # Copy the values without __post_init__, which TRL has already run on `args`. A second run
-    # would take the values that the first run computed for settings of the user.
+    # Copy the values without __post_init__, which has already run on `args`. __post_init__ computes
+    # some settings that the user left out. A second __post_init__ would treat these values as if
+    # the user had chosen them.
     config = object.__new__(SpanGRPOConfig)
     settings = {setting.name: setting.default for setting in fields(SpanGRPOConfig)}
     settings.update(vars(args))

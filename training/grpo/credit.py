@@ -124,10 +124,12 @@ def _offsets_in_piece(
     """Returns for each of `tokens`, which together wrote `piece`, the characters [start, end) of
     the completion's text that the token wrote.
 
+    Example: if three tokens wrote the emoji at the character 5, the result is [(5, 6)] * 3, because
+    each token wrote some bytes of the emoji.
+
     The function decodes the first token, the first two tokens, and so on, and compares each result
     with the piece. Up to the first difference, the characters are whole. A character that differs
-    has begun, and lacks bytes. Example: the emoji of a piece may have three tokens. Each of the
-    three gets the character of the emoji.
+    has begun, and lacks bytes: it is decoded as the replacement character U+FFFD.
 
     Args:
         special: the tokenizer's `special_ids`.
@@ -139,30 +141,40 @@ def _offsets_in_piece(
     """
     if len(tokens) == 1:
         return [(piece_start, piece_start + len(piece))]
-    earlier_length = len(tokenizer.decode(earlier_tokens, skip_special_tokens=True))
     offsets = []
     whole = 0  # how many characters of the piece are whole, after the tokens so far
     for count, token in enumerate(tokens, start=1):
-        start = whole
+        whole_before = whole
         if token in special:  # a special token writes nothing
-            offsets.append((piece_start + start, piece_start + start))
+            offsets.append((piece_start + whole_before, piece_start + whole_before))
             continue
-        # the text of the piece's first `count` tokens
-        if count == len(tokens):
-            written = piece
-        else:
-            decoded = [*earlier_tokens, *tokens[:count]]
-            written = tokenizer.decode(decoded, skip_special_tokens=True)[earlier_length:]
+        written = piece  # the text of the piece's first `count` tokens
+        if count < len(tokens):
+            written = _text_after(tokenizer, earlier_tokens, tokens[:count])
         whole = common_length(written, piece)
         end = whole
         if whole < len(written):  # the next character has begun, and this token is part of it
             end = min(whole + 1, len(piece))
-        # a replacement character: the token wrote some bytes of the character before `end`
+        # The token begins after the characters that were whole before. But if the text ends with a
+        # replacement character, the token wrote bytes of it. The piece itself may have such a
+        # character, which then counted as whole after its first byte.
+        last_possible_start = end
         if written.endswith("\ufffd"):
-            start = min(start, end - 1)
-        start = min(start, end)
+            last_possible_start = end - 1
+        start = min(whole_before, last_possible_start)
         offsets.append((piece_start + start, piece_start + end))
     return offsets
+
+
+def _text_after(tokenizer: Tokenizer, earlier_tokens: list[int], tokens: list[int]) -> str:
+    """Returns the text that the tokens write after the earlier tokens.
+
+    Example: after "A", the token " red" writes " red". At the beginning of a text, some decoders
+    would drop the space.
+    """
+    earlier_text = tokenizer.decode(earlier_tokens, skip_special_tokens=True)
+    text = tokenizer.decode([*earlier_tokens, *tokens], skip_special_tokens=True)
+    return text[len(earlier_text) :]
 
 
 def common_length(text: str, other: str) -> int:
@@ -178,8 +190,9 @@ def common_length(text: str, other: str) -> int:
 def first_mentions(spans: Sequence[Span]) -> list[Span]:
     """Returns the first span of every component that the judge was asked about.
 
-    Only the first mention of a component gets the component's credit (docs/credit.md). The
-    components keep their order in `spans`.
+    Example: if "cup" and "It" in "A cup. It is red." are spans of one component, the span of "cup"
+    is returned. Only the first mention of a component gets the component's credit (docs/credit.md).
+    The components keep their order in `spans`.
     """
     first: dict[int, Span] = {}  # by the component's number
     for span in spans:
@@ -233,8 +246,8 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
 
     The baseline of every phrase starts at the mean credit of all phrases. Three rounds then correct
     the baselines (docs/credit.md, step 2). Phrases are comparable in the first round if they are of
-    the same kind, such as "entity". In the second round, they stand in sentences of the same
-    number. In the third round, their completions answer the same prompt.
+    the same kind, such as "entity". In the second round, their sentences have the same number. In
+    the third round, their completions answer the same prompt.
 
     Each round computes for every phrase the residual, which is the credit less the baseline so far.
     Then a phrase's baseline grows by the mean residual of the comparable phrases, without the
@@ -252,18 +265,31 @@ def baseline_credit(phrases: Sequence[Phrase]) -> list[float]:
         # give comparable phrases one number: set_of_phrase is [0, 1, 0] for the kinds a, b, a
         values = [getattr(phrase, attribute) for phrase in claims]
         _, set_of_phrase = np.unique(values, return_inverse=True)
-        residual = credit - baseline
-        residual_sums = np.bincount(set_of_phrase, residual)  # one sum for each set
-        phrase_counts = np.bincount(set_of_phrase)
-        # leave each phrase out of its own mean
-        others_sum = residual_sums[set_of_phrase] - residual
-        others_count = phrase_counts[set_of_phrase] - 1
-        baseline += others_sum / (others_count + SHRINKING_PHRASES)
+        baseline += _mean_of_others(credit - baseline, set_of_phrase)
     # put filler back among the phrases, with the baseline 0
     is_claim = np.array([phrase.kind != FILLER_PART for phrase in phrases], dtype=np.bool_)
     baselines = np.zeros(len(phrases))
     baselines[is_claim] = baseline
     return baselines.tolist()
+
+
+def _mean_of_others(
+    residuals: NDArray[np.float64], set_of_phrase: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Returns for each phrase the mean residual of the other phrases of its set, as if there were
+    SHRINKING_PHRASES more phrases with the residual 0.
+
+    Example: for the residuals [1, 2, 9] and the sets [0, 0, 1], the results are 2 / (1 + 4),
+    1 / (1 + 4) and 0 / (0 + 4).
+
+    residuals: (n,). set_of_phrase: (n,), the number of each phrase's set, from 0.
+    """
+    sums = np.bincount(set_of_phrase, residuals)  # one sum for each set
+    counts = np.bincount(set_of_phrase)
+    # leave each phrase out of its own mean
+    sums_of_others = sums[set_of_phrase] - residuals
+    counts_of_others = counts[set_of_phrase] - 1
+    return sums_of_others / (counts_of_others + SHRINKING_PHRASES)
 
 
 def residual_credit(phrases: Sequence[Phrase]) -> list[float]:
@@ -284,22 +310,26 @@ def tokens_of(mentions: Sequence[Span], offsets: Sequence[tuple[int, int]]) -> l
     characters [2, 9) has the tokens [1, 2].
 
     A completion may have thousands of tokens and a hundred mentions. So two bisections first find
-    the range of tokens that can overlap a mention. Bisection needs sorted lists, and the ends of
-    tokens are not always sorted, because tokens can share a character. So the list `greatest_ends`
-    has for each token the greatest end so far: ends 1, 5, 4 give 1, 5, 5. And `least_starts` has
-    for each token the least start of this and all later tokens.
+    a range of tokens that has all tokens of a mention, and maybe a few others. Then each token of
+    the range is compared with the mention.
 
     offsets: the `token_offsets` of the completion.
     """
     starts = [start for start, _ in offsets]
     ends = [end for _, end in offsets]
-    greatest_ends = list(accumulate(ends, max))  # the greatest end up to each token
-    least_starts = list(accumulate(reversed(starts), min))  # the least start from each token on
+    # Bisection needs a sorted list. The ends and starts are not always sorted, because tokens can
+    # share a character. These two lists are sorted:
+    # the greatest end up to each token: the ends 1, 5, 4 give 1, 5, 5
+    greatest_ends = list(accumulate(ends, max))
+    # the least start from each token on: the starts 0, 4, 3 give 0, 3, 3
+    least_starts = list(accumulate(reversed(starts), min))
     least_starts.reverse()
     tokens = []
     for span in mentions:
-        first = bisect_right(greatest_ends, span.start)  # earlier tokens end before the mention
-        stop = bisect_left(least_starts, span.end)  # this token and later ones begin after it
+        # the greatest end before the token `first` is at most span.start, and so are all ends there
+        first = bisect_right(greatest_ends, span.start)
+        # the least start from the token `stop` on is at least span.end, and so are all starts there
+        stop = bisect_left(least_starts, span.end)
         overlapping = []
         for token in range(first, stop):
             overlap_start = max(starts[token], span.start)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from statistics import stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 from spanreward.rewards.base.verdict import Verdict
 from spanreward.training.grpo.config import SpanGRPOConfig
@@ -141,6 +141,18 @@ def draw_row_numbers(count: int, seed: int, first: int, last: int) -> list[int]:
     return rows
 
 
+class FilledBatch(NamedTuple):
+    """The batch to train on, after dynamic sampling.
+
+    rows: this rank's rows, one for each completion. rollouts: the completion and the verdicts of
+    each of these rows. numbers: the numbers to log, by the key after `sampling/`.
+    """
+
+    rows: list[dict[str, Any]]
+    rollouts: list[Rollout]
+    numbers: dict[str, float]
+
+
 class DynamicSampling:
     """Replaces a batch's groups without variance by groups of new prompts, in at most
     `max_resamples` rounds.
@@ -171,8 +183,8 @@ class DynamicSampling:
         size: int,
         rank: int,
         ranks: int,
-    ) -> tuple[list[dict[str, Any]], list[Rollout], dict[str, float]]:
-        """Returns this rank's rows and rollouts of the batch to train on, and the numbers to log.
+    ) -> FilledBatch:
+        """Returns this rank's part of the batch to train on, and the numbers to log.
 
         Every rank must call this method. Every rank sees the groups of all ranks, and so replaces
         the same groups by the same prompts.
@@ -188,33 +200,27 @@ class DynamicSampling:
         groups = draft(inputs)
         # log the mean reward before groups are chosen: chosen groups do not represent the policy
         reward = mean_reward(groups)
-        # find the groups without variance, by their number in the batch
-        missing = []
+        missing = []  # the numbers of the groups of the batch that need a replacement
         for number, group in enumerate(groups):
             if not has_variance(group, self.spread):
                 missing.append(number)
+        useful = len(groups) - len(missing)  # groups with variance among all that were judged
         replaced: dict[int, int] = {}  # by the number of a replaced group, its row of the dataset
         rounds = 0
         drawn_groups = 0
-        useful = len(groups) - len(missing)  # groups with variance among all that were judged
         while missing and rounds < self.max_resamples:
             judged = len(groups) + drawn_groups
             count = groups_to_draw(len(missing), useful, judged, batch=len(groups))
             new_rows = self._draw_rows(count, size, ranks)
             new_groups = draft(self._inputs_of_rank(new_rows, inputs[0], size, rank, ranks))
-            # replace missing groups by the new groups with variance
-            for row, group in zip(new_rows, new_groups, strict=True):
-                if not has_variance(group, self.spread):
-                    continue
-                useful += 1
-                if missing:  # if the batch is already full, the new group is dropped
-                    number = missing.pop(0)
-                    groups[number] = group
-                    replaced[number] = row
+            useful_groups = self._rows_and_useful_groups(new_rows, new_groups)
+            for row, group in useful_groups[: len(missing)]:  # further useful groups are dropped
+                number = missing.pop(0)
+                groups[number] = group
+                replaced[number] = row
+            useful += len(useful_groups)
             rounds += 1
             drawn_groups += len(new_rows)
-        batch = self._batch_rows(inputs, replaced, size, rank)
-        rollouts = share_of_rank(list(chain(*groups)), rank, ranks)
         numbers_to_log = {
             "reward": reward,
             "unfilled_groups": len(missing),
@@ -222,7 +228,22 @@ class DynamicSampling:
             "drawn_groups": drawn_groups,
             "resampled_groups": len(replaced),
         }
-        return batch, rollouts, numbers_to_log
+        rows = self._batch_rows(inputs, replaced, size, rank)
+        rollouts = share_of_rank(list(chain(*groups)), rank, ranks)
+        return FilledBatch(rows, rollouts, numbers_to_log)
+
+    def _rows_and_useful_groups(
+        self, rows: Sequence[int], groups: Sequence[list[Rollout]]
+    ) -> list[tuple[int, list[Rollout]]]:
+        """Returns the groups with variance, each after its row number.
+
+        rows: the row number of each of the groups.
+        """
+        useful = []
+        for row, group in zip(rows, groups, strict=True):
+            if has_variance(group, self.spread):
+                useful.append((row, group))
+        return useful
 
     def _draw_rows(self, groups: int, size: int, ranks: int) -> list[int]:
         """Returns the next row numbers of the random order, a row for each group to complete.

@@ -53,17 +53,20 @@ def warn_of_idle(args: SpanGRPOConfig) -> None:
 def idle_groups(args: SpanGRPOConfig) -> list[tuple[tuple[str, ...], str]]:
     """Returns groups of settings that cannot act, each with its cause and the remedy.
 
-    A group is a pair such as `(("max_resamples",), "dynamic_sampling is off: set it, ...")`. The
-    settings need not be set by the user.
+    A group is a pair such as `(("max_resamples",), "dynamic_sampling is off: set it, ...")`. A
+    group also has settings that the user left at their default: `warn_of_idle` skips these.
 
     If a batch makes only one update, TRL compares the policy with itself. Then every ratio is
-    exactly 1, and no bound of the ratio can act. A batch makes one update if
-    gradient_accumulation_steps is a multiple of the passes over a batch.
+    exactly 1, and no bound of the ratio can act. Example: if a batch has 4 passes, and an update
+    accumulates the gradients of 4 or 8 passes, the batch makes one update.
     """
+    # a batch makes one update if each update accumulates the gradients of one or more whole batches
+    passes_per_update = args.gradient_accumulation_steps
+    one_update_per_batch = passes_per_update % args.passes_per_batch == 0
     groups: list[tuple[tuple[str, ...], str]] = []
     if args.loss_type in UNCLIPPED_LOSSES:
         groups.append((OF_RATIO, f"loss_type={args.loss_type!r} clips no ratio: leave it out."))
-    elif args.gradient_accumulation_steps % args.passes_per_batch == 0:
+    elif one_update_per_batch:
         cause = (
             "a batch of completions makes one update, in which every ratio is 1: set "
             "steps_per_generation above gradient_accumulation_steps "

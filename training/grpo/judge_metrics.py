@@ -1,7 +1,8 @@
 """The metrics `judge/...` of a step over all ranks: the cost of judging, and how often it failed.
 
     usage = total_usage(judges).since(before)
-    step = gather_step(RankStep(judged, scored, marks, silent, usage), device)  # one collective
+    rank_step = RankStep(failed_with_drafts, failed, marks, silent, usage)
+    step = gather_step(rank_step, device)  # one collective call
     step.metrics["judge/failed_fraction"]
 
 docs/logged_keys.md explains each key. TRL logs the mean of a metric over the ranks. The metrics
@@ -36,6 +37,10 @@ MAXIMAL_FIELDS = (
 )
 
 
+# fields of Usage whose metric has another key, or is logged only if it is not 0
+OTHERWISE_LOGGED_FIELDS = ("timeouts", "peak_memory_bytes", "written", *CASCADE_COUNTS)
+
+
 def total_usage(judges: Iterable[Judge]) -> Usage:
     """Returns the counts of all these judges together, since each judge was made."""
     total = Usage()
@@ -49,9 +54,9 @@ class RankStep:
     """The numbers of a step that one rank sends to the other ranks.
 
     Args:
-        judged: for each completion that this rank judged in the step, whether a judge failed on it.
-            With dynamic sampling these are more completions than TRL scores.
-        scored: for each completion that TRL scores, whether a judge failed on it. Every rank has
+        failed_with_drafts: for each completion that this rank judged in the step, whether a judge
+            failed on it. With dynamic sampling, these are more completions than TRL scores.
+        failed: for each completion that TRL scores, whether a judge failed on it. Every rank has
             equally many such completions.
         marks: the number of the row of each scored completion; equal rows have equal numbers
             (`mark_of` in ranks/groups.py).
@@ -59,8 +64,8 @@ class RankStep:
         usage: the counts of the rank's judges in the step.
     """
 
-    judged: Sequence[bool]
-    scored: Sequence[bool]
+    failed_with_drafts: Sequence[bool]
+    failed: Sequence[bool]
     marks: Sequence[int]
     silent: Sequence[bool]
     usage: Usage
@@ -73,7 +78,7 @@ class GatheredStep:
     B is the number of scored completions of all ranks.
 
     Args:
-        failed: (B,), bool, `RankStep.scored` of all ranks.
+        failed: (B,), bool, `RankStep.failed` of all ranks.
         marks: B numbers, `RankStep.marks` of all ranks.
         silent: (ranks, rewards), bool, `RankStep.silent` of all ranks.
         metrics: the metrics to log, by their full keys, such as "judge/failed_fraction".
@@ -94,13 +99,15 @@ def gather_step(step: RankStep, device: torch.device | str) -> GatheredStep:
     """
     # send the numbers of each rank as one row, and cut the gathered rows into their parts
     used = [getattr(step.usage, name) for name in (*SUMMED_FIELDS, *MAXIMAL_FIELDS)]
-    counts_of_rank = [len(step.judged), sum(step.judged), *used]
-    numbers = [*step.scored, *step.marks, *step.silent, *counts_of_rank]
+    judged_count = len(step.failed_with_drafts)
+    failed_count = sum(step.failed_with_drafts)
+    counts_of_rank = [judged_count, failed_count, *used]
+    numbers = [*step.failed, *step.marks, *step.silent, *counts_of_rank]
     ranks = gather(torch.tensor([numbers], dtype=torch.float32, device=device))
-    widths = [len(step.scored), len(step.marks), len(step.silent), len(counts_of_rank)]
-    scored, marks, silent, counts = ranks.split(widths, dim=1)
+    widths = [len(step.failed), len(step.marks), len(step.silent), len(counts_of_rank)]
+    failed, marks, silent, counts = ranks.split(widths, dim=1)
     return GatheredStep(
-        failed=scored.bool().flatten(),
+        failed=failed.bool().flatten(),
         marks=marks.flatten().tolist(),
         silent=silent.bool(),
         metrics=metrics_of(counts),
@@ -114,32 +121,26 @@ def metrics_of(ranks: torch.Tensor) -> dict[str, float]:
     number of failures, the fields of SUMMED_FIELDS and the fields of MAXIMAL_FIELDS.
     """
     rows, sums, maxima = ranks.split([2, len(SUMMED_FIELDS), len(MAXIMAL_FIELDS)], dim=1)
-    count, failed = rows.sum(dim=0).tolist()
+    judged, failed = rows.sum(dim=0).tolist()
     totals = sums.sum(dim=0).tolist()
     largest = maxima.amax(dim=0).tolist()
     values = dict(zip(SUMMED_FIELDS, totals, strict=True))
     values.update(zip(MAXIMAL_FIELDS, largest, strict=True))
-    # take out the values that have another key, or that are logged only if they are not 0
-    timeouts = values.pop("timeouts")
-    peak = values.pop("peak_memory_bytes")
-    written = values.pop("written")
-    student = values.pop("student")
-    teacher = values.pop("teacher")
-    audited = values.pop("audited")
-    agreed = values.pop("agreed")
-    audits_failed = values.pop("audits_failed")
-    failed_fraction = failed / count if count else math.nan
+    failed_fraction = failed / judged if judged else math.nan
     metrics = {"judge/failed_fraction": failed_fraction}
     for name, value in values.items():
-        metrics[f"judge/{name}"] = value
-    metrics["judge/timeout"] = timeouts
-    metrics["judge/peak_memory_gb"] = peak / 1e9
-    if written:
-        metrics["judge/written"] = written
-    if student + teacher:  # a cascade was asked
-        metrics["judge/teacher_share"] = teacher / (student + teacher)
-    if audited:
-        metrics["judge/audit_agreement"] = agreed / audited
-    if audits_failed:
-        metrics["judge/audits_failed"] = audits_failed
+        if name not in OTHERWISE_LOGGED_FIELDS:
+            metrics[f"judge/{name}"] = value
+    metrics["judge/timeout"] = values["timeouts"]
+    metrics["judge/peak_memory_gb"] = values["peak_memory_bytes"] / 1e9
+    if values["written"]:
+        metrics["judge/written"] = values["written"]
+    # the counts of a cascade of two judges
+    answered = values["student"] + values["teacher"]
+    if answered:
+        metrics["judge/teacher_share"] = values["teacher"] / answered
+    if values["audited"]:
+        metrics["judge/audit_agreement"] = values["agreed"] / values["audited"]
+    if values["audits_failed"]:
+        metrics["judge/audits_failed"] = values["audits_failed"]
     return metrics

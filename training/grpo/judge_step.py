@@ -114,21 +114,24 @@ def by_thread(rewards: Sequence[Reward]) -> list[list[int]]:
     The first list is for the caller's thread, which asks the rewards with local judges. If all
     judges are remote, the caller's thread asks the first group of remote rewards. So a single
     remote reward needs no further thread.
+
+    Example: if only reward 1 of three has a local judge, and no two share a judge, the result is
+    [[1], [0], [2]].
     """
     local: list[int] = []
-    elsewhere: list[list[int]] = []
+    remote_groups: list[list[int]] = []
     for numbers in _groups_sharing_objects(rewards):
-        if all(_is_elsewhere(rewards[number]) for number in numbers):
-            elsewhere.append(numbers)
+        if all(_is_computed_on_servers(rewards[number]) for number in numbers):
+            remote_groups.append(numbers)
         else:
             local += numbers
     # without local rewards the first list is the first remote group; without rewards it is empty
-    if local or not elsewhere:
-        return [sorted(local), *elsewhere]
-    return elsewhere
+    if local or not remote_groups:
+        return [sorted(local), *remote_groups]
+    return remote_groups
 
 
-def _is_elsewhere(reward: Reward) -> bool:
+def _is_computed_on_servers(reward: Reward) -> bool:
     """Returns whether the reward is computed on servers, so that this process only waits."""
     if isinstance(reward, RemoteReward):
         return True
@@ -190,16 +193,18 @@ def _spoiled_urls(rewards: Iterable[Reward]) -> set[str]:
     the likeliest tokens. If both kinds ran at the same time, vLLM would spoil the answers to the
     second kind (docs/judges.md).
     """
-    exact = set()
-    likeliest = set()
+    exact: set[str] = set()
+    likeliest: set[str] = set()
     for reward in rewards:
         # PoSh's mode "published" reads the likeliest tokens, like the published code of PoSh
-        published = isinstance(reward, PoshReward) and reward.mode == "published"
+        is_published_posh = isinstance(reward, PoshReward) and reward.mode == "published"
         for judge in _with_inner(reward.judges):
-            if isinstance(judge, ServerJudge) and not published:
-                exact.add(judge.endpoint.url)
-            elif isinstance(judge, RemoteJudge):
-                likeliest.add(judge.endpoint.url)
+            if not isinstance(judge, RemoteJudge):  # the judge asks no server
+                continue
+            # of the remote judges, only a ServerJudge can ask for exact token ids
+            asks_for_exact = isinstance(judge, ServerJudge) and not is_published_posh
+            urls = exact if asks_for_exact else likeliest
+            urls.add(judge.endpoint.url)
     return exact & likeliest
 
 

@@ -23,7 +23,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.distributed.tensor import DTensor
@@ -49,17 +49,31 @@ class BatchCounts:
 
     Args:
         completions: the completions of the batch.
-        kept: the completions with tokens that count in the loss.
-        rows: the kept completions with a token whose advantage is not 0.
-        tokens: the tokens that count in the loss and whose advantage is not 0.
-        sampled: the tokens that count in the loss.
+        in_loss: the completions with tokens that count in the loss.
+        teaching: the completions that count in the loss with a token whose advantage is not 0.
+        tokens_in_loss: the tokens that count in the loss.
+        teaching_tokens: the tokens that count in the loss and whose advantage is not 0.
     """
 
     completions: int = 0
-    kept: int = 0
-    rows: int = 0
-    tokens: int = 0
-    sampled: int = 0
+    in_loss: int = 0
+    teaching: int = 0
+    tokens_in_loss: int = 0
+    teaching_tokens: int = 0
+
+
+class StepCounts(NamedTuple):
+    """Counts of an update, over all ranks.
+
+    moved: the sampled entries of weights that the update changed. compared: the sampled entries
+    that could be compared. with_gradient: the trained tensors with a gradient other than 0.
+    trained: the trained tensors; 0 if their gradients cannot be seen.
+    """
+
+    moved: int
+    compared: int
+    with_gradient: int
+    trained: int
 
 
 class LearningMonitor(TrainerCallback):
@@ -78,18 +92,19 @@ class LearningMonitor(TrainerCallback):
         self.trainer = trainer
         self.stopped = ""
         self.batch = BatchCounts()
-        self.idle = MAX_IDLE_BATCHES
+        self.idle = MAX_IDLE_BATCHES  # how many idle batches in a row end the run
         self._weights_before: list[tuple[torch.nn.Parameter, torch.Tensor]] = []
         self._gradients: tuple[int, int] = (0, 0)  # tensors with a gradient, and trained tensors
-        # the batches whose passes are not all made, and those whose last pass is in this step
+        # the batches of completions that `_close_batch` has not counted yet: a batch is open from
+        # its first pass until the end of the step with its last pass
         self._open_batches: list[BatchCounts] = []
         self._first_pass = 0  # the value of the trainer's `_step` at the last batch's first pass
         self._taught = False  # whether a step of the open batches taught
         self._moved_while_idle = False  # whether weights changed in a step that taught nothing
-        # how many batches, steps and groups there were since a batch last taught
-        self._idle_batches = 0
-        self._idle_steps = 0
-        self._idle_groups = 0
+        # how many batches, steps and groups there were since the last batch that taught
+        self._batches_since_taught = 0
+        self._steps_since_taught = 0
+        self._groups_since_taught = 0
 
     def count_batch(self, output: Mapping[str, torch.Tensor]) -> None:
         """Counts the completions and tokens of a training batch, and how many of them have an
@@ -103,18 +118,19 @@ class LearningMonitor(TrainerCallback):
         # (B, 1) without span credit, (B, T) with span credit
         advantages = output["advantages"].reshape(len(mask), -1)
         teaching = mask & (advantages != 0)  # (B, T), True on the tokens that move the policy
-        # the fields of BatchCounts, in their order
-        counts = [
-            torch.ones_like(mask[:, 0]).sum(),  # completions
-            mask.any(1).sum(),  # kept
-            teaching.any(1).sum(),  # rows
-            teaching.sum(),  # tokens
-            mask.sum(),  # sampled
-        ]
-        self.batch = BatchCounts(*self._over_ranks(torch.stack(counts)))
+        # the counts of this rank, by the field of BatchCounts
+        counts = {
+            "completions": torch.ones_like(mask[:, 0]).sum(),
+            "in_loss": mask.any(1).sum(),
+            "teaching": teaching.any(1).sum(),
+            "tokens_in_loss": mask.sum(),
+            "teaching_tokens": teaching.sum(),
+        }
+        sums = self._over_ranks(torch.stack(list(counts.values())))
+        self.batch = BatchCounts(**dict(zip(counts, sums, strict=True)))
         self._open_batches.append(self.batch)
         self._first_pass = self.trainer._step
-        self._idle_groups += self.batch.completions // self.trainer.num_generations
+        self._groups_since_taught += self.batch.completions // self.trainer.num_generations
 
     def on_pre_optimizer_step(
         self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
@@ -145,43 +161,61 @@ class LearningMonitor(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Logs the shares of this step, and decides whether the step taught: whether a completion
-        had an advantage, a tensor had a gradient, and a weight moved. After the last update with a
-        batch of completions, the batch is counted (`_close_batch`).
+        """Logs the shares of this step, and notes whether the step taught. After the last update
+        with a batch of completions, the batch is counted (`_close_batch`).
         """
-        moved_of_rank, compared_of_rank = self._compare_weights(args.device)
-        other_counts = torch.tensor([compared_of_rank, *self._gradients], device=args.device)
-        counts = torch.cat([moved_of_rank.reshape(1), other_counts])
-        moved, compared, with_gradient, trained = self._over_ranks(counts)
-        batch = self.batch
-        shares = {
-            "rows": (batch.rows, batch.completions),
-            "tokens": (batch.tokens, batch.sampled),
-            "gradients": (with_gradient, trained),
-            "moved": (moved, compared),
-        }
+        counts = self._count_step(args.device)
         if self.trainer.recorders:  # without a Reward, the log has only TRL's keys
-            for name, (part, whole) in shares.items():
-                if whole:
-                    self.trainer._metrics["train"][f"learning/{name}"].append(part / whole)
-        # decide whether the step taught; a count that could not be checked is no reason against it
-        has_advantage = any(open_batch.rows for open_batch in self._open_batches)
-        has_moved = moved > 0 or compared == 0
-        has_gradient = with_gradient > 0 or trained == 0
-        if has_advantage and has_moved and has_gradient:
+            self._log_shares(counts)
+        if self._has_taught(counts):
             self._taught = True
-        elif moved > 0:
+        elif counts.moved > 0:
             self._moved_while_idle = True
-        self._idle_steps += 1
-        passes = self.trainer._step - self._first_pass
-        used_up = passes >= self.trainer.args.passes_per_batch
-        # Close a batch after its last pass. If there is a newer batch, the last pass of the earlier
-        # batches is over too.
-        if used_up or len(self._open_batches) > 1:
-            self._close_batch(with_gradient, state, control)
-            self._open_batches = self._open_batches[-1:]
-        if used_up:
-            self._open_batches = []
+        self._steps_since_taught += 1
+        # Only the newest batch can have passes left: a new batch begins after the last pass of the
+        # batch before.
+        passes = self.trainer._step - self._first_pass  # over the newest batch
+        newest_is_used_up = passes >= self.trainer.args.passes_per_batch
+        has_used_up_batch = newest_is_used_up or len(self._open_batches) > 1
+        if has_used_up_batch:
+            self._close_batch(counts.with_gradient, state, control)
+        self._open_batches = [] if newest_is_used_up else self._open_batches[-1:]
+
+    def _count_step(self, device: torch.device) -> StepCounts:
+        """Returns the counts of this step's update over all ranks. Every rank must call this
+        method.
+        """
+        moved, compared = self._compare_weights(device)
+        others = torch.tensor([compared, *self._gradients], device=device)
+        return StepCounts(*self._over_ranks(torch.cat([moved.reshape(1), others])))
+
+    def _log_shares(self, counts: StepCounts) -> None:
+        """Logs four shares of this step as `learning/...`: the completions and the tokens with an
+        advantage, the trained tensors with a gradient, and the compared weights that moved.
+        """
+        parts_and_wholes = {
+            "rows": (self.batch.teaching, self.batch.completions),
+            "tokens": (self.batch.teaching_tokens, self.batch.tokens_in_loss),
+            "gradients": (counts.with_gradient, counts.trained),
+            "moved": (counts.moved, counts.compared),
+        }
+        for name, (part, whole) in parts_and_wholes.items():
+            if whole:
+                self.trainer._metrics["train"][f"learning/{name}"].append(part / whole)
+
+    def _has_taught(self, counts: StepCounts) -> bool:
+        """Returns whether this step taught: a completion had an advantage, a tensor had a gradient,
+        and a weight moved.
+
+        A condition that cannot be checked counts as met: DeepSpeed, for example, hides the
+        gradients.
+        """
+        has_advantage = any(open_batch.teaching for open_batch in self._open_batches)
+        no_weights_compared = counts.compared == 0
+        has_moved = no_weights_compared or counts.moved > 0
+        gradients_are_hidden = counts.trained == 0
+        has_gradient = gradients_are_hidden or counts.with_gradient > 0
+        return has_advantage and has_moved and has_gradient
 
     def _compare_weights(self, device: torch.device) -> tuple[torch.Tensor, int]:
         """Returns how many of this rank's sampled entries of weights the step has changed, as a
@@ -213,29 +247,33 @@ class LearningMonitor(TrainerCallback):
 
         with_gradient: the number of trained tensors with a gradient in this step, over all ranks.
         """
-        self._idle_batches += 1
-        if self._taught:  # the batch was not idle: begin to count again
-            self._taught = False
-            self._moved_while_idle = False
-            self._idle_batches = 0
-            self._idle_steps = 0
-            self._idle_groups = 0
+        if self._taught:
+            self._count_from_0()
             return
-        if self._idle_batches < self.idle:
+        self._batches_since_taught += 1
+        if self._batches_since_taught < self.idle:
             return
         # if completions count in the loss, but none has an advantage, the rewards of each group are
         # equal, maybe by chance
-        equal_rewards = self.batch.kept > 0 and self.batch.rows == 0
-        if equal_rewards and self._idle_groups < MIN_EQUAL_GROUPS:
+        equal_rewards = self.batch.in_loss > 0 and self.batch.teaching == 0
+        if equal_rewards and self._groups_since_taught < MIN_EQUAL_GROUPS:
             return
         how = "moved no weight"
         if self._moved_while_idle:
             how = "moved weights without a reward, as by weight decay or momentum"
         cause = self._cause_of_idleness(with_gradient)
-        self.stopped = f"{self._idle_steps} steps {how}, so nothing is learnt: {cause}"
+        self.stopped = f"{self._steps_since_taught} steps {how}, so nothing is learnt: {cause}"
         control.should_training_stop = True
         if state.is_world_process_zero:
             log.error("training stops at step %d: %s", state.global_step, self.stopped)
+
+    def _count_from_0(self) -> None:
+        """Begins to count idle batches, steps and groups again, after a batch that taught."""
+        self._taught = False
+        self._moved_while_idle = False
+        self._batches_since_taught = 0
+        self._steps_since_taught = 0
+        self._groups_since_taught = 0
 
     def _warn_of_other_reference(self) -> None:
         """Warns if the reference model differs from the policy before the first update.
@@ -273,24 +311,9 @@ class LearningMonitor(TrainerCallback):
         with_gradient: the number of trained tensors with a gradient in the last step.
         """
         trainer = self.trainer
-        batch = self.batch
-        trained_ids = set()  # the ids of the trained parameters of the model
-        for parameter in trainer.model.parameters():
-            if parameter.requires_grad:
-                trained_ids.add(id(parameter))
-        optimizer_ids: set[int] = set()  # the ids of the parameters that the optimizer updates
-        for group in trainer.optimizer.param_groups:
-            optimizer_ids.update(map(id, group["params"]))
-        if not batch.kept and trainer.mask_truncated_completions:
-            longest = trainer.max_completion_length
-            cut = f"every completion was cut at max_completion_length ({longest})"
-            if trainer.endless is not None:
-                return f"{cut}, where {trainer.endless}: {trainer.endless.cure}."
-            return (
-                f"{cut}, and mask_truncated_completions leaves those out: raise the one, or set "
-                "the other to False."
-            )
-        if not batch.rows:
+        if not self.batch.in_loss and trainer.mask_truncated_completions:
+            return self._why_all_are_cut()
+        if not self.batch.teaching:
             return (
                 "no completion has an advantage, since all of a group have the same reward, or "
                 "none: look at some of them, raise the temperature, set dynamic_sampling, or take "
@@ -299,9 +322,8 @@ class LearningMonitor(TrainerCallback):
         rates = [group["lr"] for group in trainer.optimizer.param_groups]
         if not any(rates):
             return "the learning rate is 0: set learning_rate, or another lr_scheduler_type."
-        # DeepSpeed's optimizer holds copies, so that the ids cannot be compared
-        none_updated = trained_ids.isdisjoint(optimizer_ids)
-        if none_updated and not trainer.is_deepspeed_enabled:
+        # DeepSpeed's optimizer holds copies, so that its parameters cannot be compared
+        if not trainer.is_deepspeed_enabled and not self._updates_a_trained_parameter():
             return (
                 "the optimizer holds no trained parameter of the model: see requires_grad, and "
                 "peft_config."
@@ -315,6 +337,30 @@ class LearningMonitor(TrainerCallback):
             f"the learning rate {max(rates):g} is too small for weights of this dtype: raise "
             "it, or take float32."
         )
+
+    def _why_all_are_cut(self) -> str:
+        """Returns a sentence on a batch in which every completion was cut at the length limit, and
+        so left out of the loss. The remedy depends on whether the chat template can end a turn.
+        """
+        trainer = self.trainer
+        longest = trainer.max_completion_length
+        cut = f"every completion was cut at max_completion_length ({longest})"
+        if trainer.endless is not None:
+            return f"{cut}, where {trainer.endless}: {trainer.endless.cure}."
+        return (
+            f"{cut}, and mask_truncated_completions leaves those out: raise the one, or set "
+            "the other to False."
+        )
+
+    def _updates_a_trained_parameter(self) -> bool:
+        """Returns whether the optimizer has at least one of the model's trained parameters."""
+        optimizer_ids: set[int] = set()  # the ids of the parameters that the optimizer updates
+        for group in self.trainer.optimizer.param_groups:
+            optimizer_ids.update(map(id, group["params"]))
+        for parameter in self.trainer.model.parameters():
+            if parameter.requires_grad and id(parameter) in optimizer_ids:
+                return True
+        return False
 
 
 def sample_of(

@@ -55,8 +55,11 @@ def is_left_out(key: str, nonzero: frozenset[str]) -> bool:
 
 
 def keys_of(history: Sequence[Mapping[str, float]]) -> frozenset[str]:
-    """Returns the keys of earlier lines of the log. A key of a fault is in a line only if it was
-    not 0.
+    """Returns the keys of earlier lines of the log, for the argument `earlier` of `leave_out`.
+
+    The values need not be read. A key that counts faults was left out of the log until it first had
+    a value other than 0. So such a key in a line shows that it once had such a value. For other
+    keys the value does not matter, because they are never left out.
 
     Keys of evaluations lose their prefix: "eval_posh/not_read" gives "posh/not_read".
     """

@@ -1,7 +1,7 @@
 """Soft overlong punishment: a completion near the length limit loses some of its reward (DAPO, Yu
 et al. 2025, arXiv 2503.14476, equation 13).
 
-    rewards = punish_overlong(rewards, column, weights, size=None, group=8, by_itself=False)
+    after = punish_overlong(rewards, column, weights, size=None, group=8, normalises_columns=False)
 
 TRL's reward function `get_soft_overlong_punishment` gives each completion a punishment p, from -1
 to 0. DAPO adds p to rewards of -1 and 1. The scores of a metric may differ by only .03 within a
@@ -67,7 +67,7 @@ def punish_overlong(
     weights: Tensor,
     size: float | None,
     group: int,
-    by_itself: bool,
+    normalises_columns: bool,
 ) -> Tensor:
     """Returns the rewards, (rows, R), after the punishment. TRL then computes the weighted sum.
 
@@ -77,36 +77,41 @@ def punish_overlong(
         weights: (R,), the weight of each column.
         size: the factor of p. None: the punishment adapts to each group's rewards.
         group: the number of completions of a group. A group's rows follow each other.
-        by_itself: whether TRL normalises each column before the sum ("normalize_then_sum").
-            Normalised by itself, a column of punishments of .01 would move the policy as far as the
-            column of a metric. So the punishment is added to every other column instead, and the
-            column of punishments becomes 0.
+        normalises_columns: True if TRL first divides each column by the column's own standard
+            deviation and then adds the columns ("normalize_then_sum"). The division would make
+            punishments of .01 as large as the scores of a metric. So the punishment is put into
+            every other column instead, and the column of punishments becomes 0. False if TRL first
+            adds the columns.
     """
-    if size is None and by_itself:
+    if size is None and normalises_columns:
         return _punish_each_column(rewards, column, weights, group)
     if size is None:
         return _punish_sum(rewards, column, weights, group)
-    if by_itself:
+    if normalises_columns:
         # add the punishment to every column, so that TRL normalises the columns with it
         punished = rewards + size * rewards[:, [column]]
-        return _zero_column(punished, rewards, column)
+        punished[:, column] = _zero_except_nan(rewards[:, column])
+        return punished
     return rewards  # nothing to do: the trainer has made `size` the weight of the column
 
 
 def below_group(rewards: Tensor, punishments: Tensor, group: int) -> Tensor:
     """Returns the rewards r, (rows,), after the punishment: r + q (floor - r).
 
-    The floor is a little below the lowest reward of the group: by FLOOR_DEPTH standard deviations,
-    or by CLOSE_REWARDS if all rewards of the group are close. q, from 0 to 1, is the greatest
-    punishment of the group, which is the mildest, less the punishment of the completion. So the
-    completion with the mildest punishment keeps its reward, and q = 1 gives the floor. A row whose
-    reward is NaN stays NaN and does not count in its group.
+    q, from 0 to 1, says how much harder a completion is punished than the completion with the
+    mildest punishment of the group. Example: for the punishments 0, -.25 and -1, q is 0, .25 and 1.
+    For -.5 and -.75, q is 0 and .25. So q = 0 keeps the reward, and q = 1 gives the floor.
 
-    punishments: (rows,), from -1 to 0. group: the number of completions of a group.
+    The floor is a little below the lowest reward of the group: by FLOOR_DEPTH standard deviations,
+    or by CLOSE_REWARDS if all rewards of the group are close. A row whose reward is NaN stays NaN
+    and does not count in its group.
+
+    punishments: (rows,), from -1 (the hardest) to 0. group: the number of completions of a group.
     """
     groups = rewards.reshape(-1, group)  # (number of groups, completions of a group)
     punishments = punishments.reshape(-1, group)
     missing = groups.isnan()
+    # the mildest punishment is the greatest, because punishments are below 0
     mildest = punishments.masked_fill(missing, -math.inf).amax(1, keepdim=True)
     share = mildest - punishments  # q
     # the floor; torch has no minimum and maximum that skip NaN
@@ -138,7 +143,8 @@ def _punish_sum(rewards: Tensor, column: int, weights: Tensor, group: int) -> Te
     total = total.masked_fill(other_rewards.isnan().all(1), math.nan)
     # set rows without any other reward to NaN
     punished = rewards.masked_fill(total.isnan().unsqueeze(1), math.nan)
-    # TRL will add the new column to the other columns, which gives the punished sum
+    # TRL adds the new column to `total` with the weight 1 (`with_punishment` sets it if size is
+    # None), which gives the punished sum
     punished_total = below_group(total, punished[:, column], group)
     punished[:, column] = punished_total - total
     return punished
@@ -163,12 +169,10 @@ def _punish_each_column(rewards: Tensor, column: int, weights: Tensor, group: in
         sign = math.copysign(1.0, weight)
         lowered = below_group(sign * rewards[:, other], rewards[:, column], group)
         punished[:, other] = sign * lowered
-    return _zero_column(punished, rewards, column)
-
-
-def _zero_column(punished: Tensor, rewards: Tensor, column: int) -> Tensor:
-    """Sets the column of `punished` to 0, and returns `punished`. A row with NaN in this column of
-    `rewards` has NaN in the result.
-    """
-    punished[:, column] = 0.0 * rewards[:, column]  # NaN times 0 is NaN
+    punished[:, column] = _zero_except_nan(rewards[:, column])
     return punished
+
+
+def _zero_except_nan(values: Tensor) -> Tensor:
+    """Returns 0 for each value, but NaN for NaN."""
+    return 0.0 * values  # NaN times 0 is NaN

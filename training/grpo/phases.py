@@ -33,7 +33,9 @@ class Phases(TrainerCallback):
     def __init__(self, trainer: Any) -> None:
         self.seconds = dict.fromkeys(PHASE_NAMES, 0.0)
         self.trainer = trainer
-        self._nested_seconds = 0.0  # seconds of clocks nested in the running clock
+        # for each running clock, from the outermost to the innermost: the seconds of the clocks
+        # that have run inside this clock
+        self._nested_seconds: list[float] = []
         self._began = time.perf_counter()
         if trainer.use_vllm:
             # TRL pushes the weights inside its sampling, so the push is measured by a wrapper
@@ -50,16 +52,14 @@ class Phases(TrainerCallback):
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()
         start = time.perf_counter()
-        # keep the seconds of earlier clocks that are nested in the same surrounding clock
-        nested_before = self._nested_seconds
-        self._nested_seconds = 0.0
+        self._nested_seconds.append(0.0)
         try:
             yield
         finally:
             seconds = time.perf_counter() - start
-            self.seconds[phase] += seconds - self._nested_seconds
-            # for the surrounding clock, the whole time of this clock is nested time
-            self._nested_seconds = nested_before + seconds
+            self.seconds[phase] += seconds - self._nested_seconds.pop()
+            if self._nested_seconds:  # another clock runs around this one
+                self._nested_seconds[-1] += seconds
 
     def move(self, phase: str, source: str, seconds: float) -> None:
         """Moves `seconds` from the phase `source` to the phase `phase`.

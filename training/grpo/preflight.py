@@ -34,9 +34,8 @@ from spanreward.training.turn_end import tokenizer_of
 log = logging.getLogger(__name__)
 
 BATCH_ROWS = 1000  # so many rows are read together
-PICTURED_BATCH_ROWS = (
-    64  # so many rows are read together if the bytes of their pictures are read too
-)
+# so many rows are read together if the bytes of their pictures are read too
+PICTURED_BATCH_ROWS = 64
 PICTURE_COLUMNS = ("image", "images")  # the columns that hold pictures
 # the keys that TRL and the trainer log, up to the first "/"
 LOGGED_PREFIXES = (
@@ -65,7 +64,32 @@ def check_parts(
         functions: all reward functions, each Reward in a Recorder.
         arguments: GRPOTrainer's other arguments, by name.
     """
-    # check the reward functions; TRL would take a metric's name for the name of a reward model
+    _check_that_rewards_are_made(functions)
+    _check_functions(args, functions, arguments)
+    if args.reward_weights is not None:
+        _check_weights(args.reward_weights, len(functions))
+    _check_names(rewards, functions)
+    _check_deciding(args, functions)
+    _check_arguments(args, rewards, arguments)
+    _check_size(args, arguments.get("train_dataset"))
+    if arguments.get("rollout_func") is None:  # a rollout function may add columns
+        for part in ("train_dataset", "eval_dataset"):
+            check_columns(rewards, part, arguments.get(part))
+            check_pictures(rewards, part, arguments.get(part))
+    if any(reward.by_batch for reward in rewards):
+        _check_groups(args, arguments.get("eval_dataset"))
+    _check_saves(args)
+    _check_best(args, rewards, len(functions))
+
+
+def _check_that_rewards_are_made(functions: Sequence[Any]) -> None:
+    """Raises ValueError for the name of a metric, such as "posh", and for a class, such as
+    PoshReward, in place of a reward such as PoshReward("match").
+
+    TRL would take the name for the name of a reward model.
+
+    functions: all reward functions.
+    """
     for function in functions:
         is_metric_name = isinstance(function, str) and function in METRICS
         if is_metric_name or isinstance(function, type):
@@ -73,18 +97,29 @@ def check_parts(
                 f"reward_funcs has {function!r}: give a reward that is made, as "
                 "PoshReward('match')."
             )
-    _check_functions(args, functions, arguments)
-    if args.reward_weights is not None:
-        _check_weights(args.reward_weights, len(functions))
+
+
+def _check_names(rewards: Sequence[Reward], functions: Sequence[Any]) -> None:
+    """Raises ValueError if another reward function has the name of a Reward.
+
+    The log has one value for each name, so that two rewards of the name "posh" would be mixed up.
+
+    rewards: the Rewards of this package among the functions. functions: all reward functions.
+    """
     names = [get_callable_name(function) for function in functions if callable(function)]
     if any(names.count(reward.__name__) > 1 for reward in rewards):
         raise ValueError(
             f"rewards need different names, got {names}: pass name=... to one of them."
         )
-    _check_deciding(args, functions)
-    _check_arguments(args, rewards, arguments)
-    # check the data
-    dataset = arguments.get("train_dataset")  # TRL refuses an object that is not a dataset
+
+
+def _check_size(args: SpanGRPOConfig, dataset: Any) -> None:
+    """Raises ValueError for training data with fewer rows than a batch has prompts, and for a
+    stream with dynamic sampling, which reads rows by their number.
+
+    dataset: the argument `train_dataset`. An object that is no dataset passes, because TRL refuses
+    it.
+    """
     if isinstance(dataset, IterableDataset) and args.dynamic_sampling:
         raise ValueError(
             "dynamic_sampling draws rows by number, which a streamed dataset lacks: load it whole."
@@ -95,14 +130,6 @@ def check_parts(
             f"{args.prompts_per_batch} prompts (generation_batch_size {args.generation_batch_size} "
             f"/ num_generations {args.num_generations})."
         )
-    if arguments.get("rollout_func") is None:  # a rollout function may add columns
-        for part in ("train_dataset", "eval_dataset"):
-            check_columns(rewards, part, arguments.get(part))
-            check_pictures(rewards, part, arguments.get(part))
-    if any(reward.by_batch for reward in rewards):
-        _check_groups(args, arguments.get("eval_dataset"))
-    _check_saves(args)
-    _check_best(args, rewards, len(functions))
 
 
 def _check_arguments(
@@ -143,27 +170,27 @@ def _check_functions(
 
     options: GRPOTrainer's other arguments, by name.
     """
-    for sentence in lacking_packages(vars(args)).values():
-        raise ValueError(sentence)  # for the first missing package
+    sentences = list(lacking_packages(vars(args)).values())
+    if sentences:
+        raise ValueError(sentences[0])
+    columns = None  # not known: a transform, a rollout function or an environment may add some
     dataset = options.get("train_dataset")
-    columns = None
-    if isinstance(dataset, Dataset) and not is_lazy(dataset):
-        columns = dataset.column_names
-    if options.get("rollout_func") or options.get("environment_factory"):
-        columns = None  # both options may add columns
+    may_add_columns = options.get("rollout_func") or options.get("environment_factory")
+    if isinstance(dataset, Dataset) and not may_add_columns:
+        columns = None if is_lazy(dataset) else dataset.column_names
     for function in functions:
         if callable(function) and not isinstance(function, Recorder):
             check_function(function, columns)
 
 
-def _check_weights(weights: Sequence[float], functions: int) -> None:
-    """Raises ValueError if the number of weights is not the number of functions, or if all weights
+def _check_weights(weights: Sequence[float], function_count: int) -> None:
+    """Raises ValueError if there are more or fewer weights than reward functions, or if all weights
     are 0.
     """
-    if len(weights) != functions:
+    if len(weights) != function_count:
         raise ValueError(
-            f"reward_weights has {len(weights)} numbers for {functions} reward functions: give one "
-            "each, and none for soft_overlong_cache, whose weight is soft_overlong_size."
+            f"reward_weights has {len(weights)} numbers for {function_count} reward functions: "
+            "give one each, and none for soft_overlong_cache, whose weight is soft_overlong_size."
         )
     if not any(weights):
         raise ValueError(
@@ -293,7 +320,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
 
     The faults of the dataset are a missing column of prompts, and pictures for a tokenizer that
     reads only text. The faults of the processor are a tokenizer that is not fast, a missing chat
-    template for messages, and a template that does not end.
+    template for messages, and a chat template that renders a short chat for too long, or for ever.
 
     processing_class: the policy's processor or tokenizer. dataset: the training dataset.
     """
@@ -302,13 +329,7 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
         columns = dataset.column_names or []  # a stream may have no known columns
     if columns:
         check_prompt("train_dataset", columns)
-    pictures = next((name for name in PICTURE_COLUMNS if name in columns), None)
-    if pictures and isinstance(processing_class, PreTrainedTokenizerBase):
-        raise ValueError(
-            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, "
-            "which reads no pictures: give a vision-language model and its AutoProcessor, or "
-            f"remove {pictures!r}."
-        )
+    _check_can_see(processing_class, columns)
     tokenizer = tokenizer_of(processing_class)
     # span credit needs the characters of each token, which only a fast tokenizer can find
     if isinstance(tokenizer, PreTrainedTokenizerBase) and not tokenizer.is_fast:
@@ -316,15 +337,32 @@ def check_policy(processing_class: Any, dataset: Any) -> None:
             f"{type(tokenizer).__name__} says no token's place in a text: give a model with a fast "
             "tokenizer."
         )
-    if asks_in_messages(dataset):
-        if not processing_class.chat_template:
-            raise ValueError(
-                "the prompts are messages, and the policy's processing_class has no chat_template "
-                "to write them with: take an instruct model, set processing_class.chat_template, "
-                "or make each prompt a text."
-            )
-        check_template(
-            tokenizer.name_or_path, processing_class.chat_template, tokenizer.special_tokens_map
+    if not asks_in_messages(dataset):  # prompts that are texts need no chat template
+        return
+    if not processing_class.chat_template:
+        raise ValueError(
+            "the prompts are messages, and the policy's processing_class has no chat_template "
+            "to write them with: take an instruct model, set processing_class.chat_template, "
+            "or make each prompt a text."
+        )
+    check_template(
+        tokenizer.name_or_path, processing_class.chat_template, tokenizer.special_tokens_map
+    )
+
+
+def _check_can_see(processing_class: Any, columns: Sequence[str]) -> None:
+    """Raises ValueError if the data have a column of pictures, and the policy's processor is a
+    tokenizer, which reads only text.
+
+    columns: the columns of the training data; empty if they are not known.
+    """
+    picture_columns = [name for name in PICTURE_COLUMNS if name in columns]
+    if picture_columns and isinstance(processing_class, PreTrainedTokenizerBase):
+        pictures = picture_columns[0]
+        raise ValueError(
+            f"train_dataset has the column {pictures!r}, and processing_class is a tokenizer, "
+            "which reads no pictures: give a vision-language model and its AutoProcessor, or "
+            f"remove {pictures!r}."
         )
 
 
@@ -386,16 +424,17 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
             check_rows(rewards, processor, f"{part}[{name!r}]", split)
+        return
     if not isinstance(dataset, Dataset) or is_lazy(dataset):
         return
     check_prompt(part, dataset.column_names)
     picture_names = [name for name in dataset.column_names if name in PICTURE_COLUMNS]
-    names = [name for name in dataset.column_names if name not in PICTURE_COLUMNS]
+    names_to_read = [name for name in dataset.column_names if name not in PICTURE_COLUMNS]
     placeholder = None
     if picture_names:  # the text that the processor writes for each picture, such as "<image>"
         placeholder = vars(processor).get("image_token")
     rows_before = 0  # how many rows the earlier batches had
-    for batch in dataset.with_format(None).select_columns(names).iter(BATCH_ROWS):
+    for batch in dataset.with_format(None).select_columns(names_to_read).iter(BATCH_ROWS):
         prompts = batch.pop("prompt")
         # put None in place of the pictures: a reward may need the column, but not the pictures yet
         for name in picture_names:
@@ -405,11 +444,29 @@ def check_rows(rewards: Sequence[Reward], processor: Any, part: str, dataset: An
             if fault:
                 raise ValueError(f"{part} row {number}: {fault}")
         for reward in rewards:
-            try:
-                reward.read_samples(prompts, [""] * len(prompts), **batch)
-            except ValueError:  # find the row of the batch that raises
-                _raise_for_row(reward, part, prompts, batch, rows_before)
+            _check_batch(reward, part, prompts, batch, rows_before)
         rows_before += len(prompts)
+
+
+def _check_batch(
+    reward: Reward,
+    part: str,
+    prompts: Sequence[Any],
+    columns: Mapping[str, Sequence[Any]],
+    rows_before: int,
+) -> None:
+    """Raises ValueError for the first row of a batch that the reward cannot read.
+
+    The whole batch is read at once, which is fast. Only if that fails, each row is read by itself
+    to find the row at fault.
+
+    part: the dataset's name. columns: the batch's values by column. rows_before: how many rows the
+    dataset has before the batch.
+    """
+    try:
+        reward.read_samples(prompts, [""] * len(prompts), **columns)
+    except ValueError:
+        _raise_for_row(reward, part, prompts, columns, rows_before)
 
 
 def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
@@ -423,8 +480,11 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
     if isinstance(dataset, Mapping):
         for name, split in dataset.items():
             check_pictures(rewards, f"{part}[{name!r}]", split)
+        return
+    if not isinstance(dataset, Dataset) or is_lazy(dataset):
+        return
     text_only = [reward for reward in rewards if unseeing_sentence(reward)]
-    if not text_only or not isinstance(dataset, Dataset) or is_lazy(dataset):
+    if not text_only:
         return
     names = [name for name in dataset.column_names if name in COLUMNS_READ]
     has_pictures = any(name in names for name in PICTURE_COLUMNS)
@@ -439,8 +499,10 @@ def check_pictures(rewards: Sequence[Reward], part: str, dataset: Any) -> None:
             try:
                 samples = reward.read_samples(prompts, [""] * len(prompts), **batch)
             except ValueError:
+                # raises if a single row cannot be read; if each row alone can be read, the fault is
+                # not in the pictures, so that the batch is skipped
                 _raise_for_row(reward, part, prompts, batch, rows_before)
-                continue  # each row alone can be read: the fault has nothing to do with pictures
+                continue
             for number, sample in enumerate(samples, start=rows_before + 1):
                 if reward.shows_pictures(sample):
                     raise ValueError(f"{part} row {number}: {unseeing_sentence(reward)}")

@@ -73,14 +73,24 @@ class Parts:
         a gap gives the end of the part before, and the second character gives the beginning of the
         next part.
         """
-        index_in_part = index  # counts from the beginning of the current part
+        part_start = 0  # the index in `answer` at which the current part begins
         for start, end in self.places:
-            length = end - start
-            if index_in_part <= length:
-                # -1 is the second character of the gap before this part
-                return start + max(index_in_part, 0)
-            index_in_part -= length + len(GAP_BETWEEN_TURNS)
+            part_end = part_start + end - start  # the index in `answer` of the gap after the part
+            if index < part_start:  # the second character of the gap before this part
+                return start
+            if index <= part_end:  # a character of this part, or the first of the gap after it
+                return start + index - part_start
+            part_start = part_end + len(GAP_BETWEEN_TURNS)
         return len(self.text)
+
+    def span_in_text(self, start: int, end: int) -> tuple[int, int]:
+        """Returns the place (start, end) in `text` of the characters [start, end) of `answer`.
+
+        Example: if the answer begins at character 4 of the text, (2, 5) gives (6, 9).
+        """
+        # find the last character, and not `end` itself, which may belong to the next judged part
+        last = self.index_in_text(end - 1)
+        return self.index_in_text(start), last + 1
 
 
 def split_reasoning(
@@ -103,23 +113,38 @@ def split_reasoning(
     for count, is_sampled in enumerate(mask, start=1):
         if not is_sampled:
             turn_start = count
-
-    def turn_text(count: int) -> str:
-        """Returns what the first `count` ids write in the last turn, with special tokens."""
-        return tokenizer.decode(ids[turn_start:count], skip_special_tokens=False)
-
     text = tokenizer.decode(ids, skip_special_tokens=True)
-    if end not in turn_text(len(ids)):
+    count_up_to_tag = _count_up_to_tag(tokenizer, ids[turn_start:], end)
+    if count_up_to_tag is None:
         # the reasoning never ended: judge an empty answer at the end of the text
         return Parts(text, ((len(text), len(text)),), finished=False)
-    # find the fewest ids that spell the tag; bisection works because further ids keep the tag
-    count = bisect_left(range(len(ids)), True, key=lambda count: end in turn_text(count))
-    up_to_tag = turn_text(count)
-    # the last id may also write the first characters of the answer, such as the "A" of ">A"
-    characters_after_tag = len(up_to_tag) - up_to_tag.index(end) - len(end)
-    text_up_to_tag = tokenizer.decode(ids[:count], skip_special_tokens=True)
-    answer_start = len(text_up_to_tag) - characters_after_tag
+    tag_stop = turn_start + count_up_to_tag  # the index after the last id of the tag
+    # The last id of the tag may also write the first characters of the answer, such as the "A" of
+    # ">A". To find these characters, decode special tokens too: the tag may be a special token.
+    turn_up_to_tag = tokenizer.decode(ids[turn_start:tag_stop], skip_special_tokens=False)
+    _, _, answer_beginning = turn_up_to_tag.partition(end)  # "A", or mostly ""
+    # find where the answer starts in `text`, which has no special tokens
+    text_up_to_tag = tokenizer.decode(ids[:tag_stop], skip_special_tokens=True)
+    answer_start = len(text_up_to_tag) - len(answer_beginning)
     return Parts(text, ((answer_start, len(text)),))
+
+
+def _count_up_to_tag(tokenizer: Tokenizer, ids: Sequence[int], end: str) -> int | None:
+    """Returns the least number of ids whose text has the tag `end`, or None if no ids have it.
+
+    Example: if the ids write "Hm", ".", "</think>" and "A cup.", the result is 3.
+
+    The tag is searched with special tokens, because the tag itself may be one.
+    """
+
+    def has_tag(count: int) -> bool:
+        """Returns whether the tag is in the text of the first `count` ids."""
+        return end in tokenizer.decode(ids[:count], skip_special_tokens=False)
+
+    if not has_tag(len(ids)):
+        return None
+    # bisection works, because a text that has the tag keeps it with further ids
+    return bisect_left(range(len(ids)), True, key=has_tag)
 
 
 def split_turns(tokenizer: Tokenizer, ids: Sequence[int], judged_turns: Sequence[str]) -> Parts:
@@ -162,9 +187,12 @@ def unknown_mark(tokenizer: Tokenizer, ids: Sequence[Sequence[int]], parts: Sequ
     counts: Counter[str] = Counter()
     for ids_of_row, part in zip(ids, parts, strict=True):
         answer = part.answer.lstrip()
-        starts_later = part.places[0][0] > 0
-        # skip a completion whose judged part begins later or begins with a known mark
-        if starts_later or not answer or TURN_MARKS.match(answer):
+        first_judged_character, _ = part.places[0]
+        # skip a completion without an answer, or with text before its answer: a mark at its
+        # beginning is not judged
+        if not answer or first_judged_character > 0:
+            continue
+        if TURN_MARKS.match(answer):  # skip a known mark, such as "<think>"
             continue
         # decode only the first ids, because a mark is short
         beginning = tokenizer.decode(ids_of_row[:16], skip_special_tokens=False)
@@ -196,15 +224,12 @@ def on_completion(verdict: Verdict, parts: Parts) -> Verdict:
     The offsets are those of the verdict's spans and of its unread parts. Example: if the answer
     begins at character 4 of the text, the span [2, 5) becomes [6, 9).
     """
-    # of an end, convert the character before it: the end itself may belong to the next turn
     spans = []
     for span in verdict.spans:
-        start = parts.index_in_text(span.start)
-        end = parts.index_in_text(span.end - 1) + 1
+        start, end = parts.span_in_text(span.start, span.end)
         spans.append(replace(span, start=start, end=end))
     unread = []
     for part in verdict.unread:
-        start = parts.index_in_text(part.start)
-        end = parts.index_in_text(part.end - 1) + 1
+        start, end = parts.span_in_text(part.start, part.end)
         unread.append(replace(part, start=start, end=end))
     return replace(verdict, spans=tuple(spans), unread=tuple(unread))

@@ -129,8 +129,9 @@ class Recorder:
     ) -> tuple[list[Sample], list[Verdict]]:
         """Judges the samples. Returns samples of the whole completions and their verdicts.
 
-        The method changes nothing in the recorder, so that it can run in a thread. Pass the result
-        to `keep`.
+        Example: of the completion "<think>Red?</think>A cup.", the judge reads "A cup.", and the
+        returned sample has the whole completion. The method changes nothing in the recorder, so
+        that it can run in a thread. Pass the result to `keep`.
 
         asleep: the reason for which the judge could not be woken; then every verdict has the status
         ERROR. "" if the judge is awake. parts: for each completion the part that is judged, such as
@@ -143,21 +144,28 @@ class Recorder:
             sample_parts = list(zip(samples, parts, strict=True))
             answers = [replace(sample, completion=part.answer) for sample, part in sample_parts]
             samples = [replace(sample, completion=part.text) for sample, part in sample_parts]
-        # log a warning after SLOW_SECONDS, so that a user of a hanging run knows the cause
-        timer = Timer(SLOW_SECONDS, log.warning, (WAITING_WARNING, self.__name__, SLOW_SECONDS))
-        timer.daemon = True
-        timer.start()
-        try:
-            if asleep:
-                verdicts = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
-            else:
+        if asleep:
+            verdicts = [Verdict(None, Status.ERROR, note=asleep)] * len(answers)
+        else:
+            with self._warning_if_slow():
                 verdicts = self.reward.judge_samples(answers)
-        finally:
-            timer.cancel()
         if parts is not None:
             judged = zip(verdicts, parts, strict=True)
             verdicts = [on_completion(verdict, part) for verdict, part in judged]
         return samples, verdicts
+
+    @contextmanager
+    def _warning_if_slow(self) -> Iterator[None]:
+        """Logs a warning if the `with` block takes more than SLOW_SECONDS, so that a user of a
+        hanging run knows which reward the run waits for.
+        """
+        timer = Timer(SLOW_SECONDS, log.warning, (WAITING_WARNING, self.__name__, SLOW_SECONDS))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def keep(
         self, samples: list[Sample], verdicts: list[Verdict], log_metric: LogMetric | None = None
@@ -165,8 +173,9 @@ class Recorder:
         """Keeps the samples and verdicts of a batch. The next call of the recorder then judges
         nothing and returns the scores of these verdicts.
 
-        Also logs the means of the verdicts' numbers, such as "posh/f1", with `log_metric`, and
-        warns once a run of texts that the judge did not read, and of failures.
+        Also logs the means of the verdicts' numbers, such as "posh/f1", with `log_metric`. At
+        the first failure of a run, a warning is logged; another one is logged at the first batch
+        in which the judge did not read a large share of the texts.
         """
         self.samples = samples
         self.verdicts = verdicts
@@ -175,7 +184,7 @@ class Recorder:
         self.token_advantages = {}
         self.paid = []
         self._judged = True
-        # each logs a warning, once a run, if there is a cause
+        # each of these two methods logs at most one warning in a whole run
         self.reward.name_unread(samples, verdicts)
         self.reward.name_failure(verdicts)
         if log_metric is not None:

@@ -9,7 +9,7 @@ functions for logging.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from inspect import Parameter
 from typing import Any
 
@@ -44,29 +44,42 @@ def check_function(function: Callable[..., Any], columns: Collection[str] | None
     keywords = [*TRL_KEYWORDS]
     if columns is not None:
         keywords += [column for column in columns if column not in NOT_GIVEN]
-    # check that the function takes every keyword of TRL, by its parameters or by `**kwargs`
-    takes_any_keyword = any(parameter.kind is VAR_KEYWORD for parameter in parameters)
-    accepted = {parameter.name for parameter in parameters if parameter.kind in BY_KEYWORD}
-    refused = [keyword for keyword in keywords if keyword not in accepted]
-    if refused and not takes_any_keyword:
+    refused = _refused_keywords(parameters, keywords)
+    if refused:
         raise ValueError(
             f"the reward function {name} does not take what TRL gives it, such as "
             f"{refused[0]!r}: write def {name}(completions, **kwargs)."
         )
     # check that TRL passes every parameter that has no default
     for parameter in parameters:
-        needed = parameter.default is parameter.empty
-        if needed and parameter.kind is POSITIONAL_ONLY:
+        if parameter.default is not parameter.empty:
+            continue
+        if parameter.kind is POSITIONAL_ONLY:
             raise ValueError(
                 f"the reward function {name} has {parameter.name!r} before a /, and TRL calls by "
                 "keywords: leave out the /."
             )
-        by_name = needed and parameter.kind in BY_KEYWORD
-        if by_name and columns is not None and parameter.name not in keywords:
+        is_passed = columns is None or parameter.name in keywords
+        if parameter.kind in BY_KEYWORD and not is_passed:
             raise ValueError(
                 f"the reward function {name} needs {parameter.name!r}, and neither does TRL give "
-                f"it nor has train_dataset a column of that name, only {sorted(columns)}."
+                f"it nor has train_dataset a column of that name, only {sorted(columns or ())}."
             )
+
+
+def _refused_keywords(parameters: Iterable[Parameter], keywords: Sequence[str]) -> list[str]:
+    """Returns the keywords that a function with these parameters does not take.
+
+    Example: of the keywords "prompts" and "completions", `def length(completions)` refuses
+    "prompts", and `def length(completions, **kwargs)` refuses none.
+    """
+    accepted = set()
+    for parameter in parameters:
+        if parameter.kind is VAR_KEYWORD:  # `**kwargs` takes any keyword
+            return []
+        if parameter.kind in BY_KEYWORD:
+            accepted.add(parameter.name)
+    return [keyword for keyword in keywords if keyword not in accepted]
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:

@@ -56,9 +56,27 @@ class SpanCredit:
         if "tool_mask" in output:  # leave out the tokens of a tool's answer: they were not sampled
             mask = mask & output["tool_mask"].bool()
         batch.offsets = self._offsets(output)
+        total, covered = self._weighted_credit(batch, mask)
+        covered_fraction = covered.sum() / mask.sum().clamp(min=1)  # the mask may be empty
+        metrics = self.trainer._mode_metrics()
+        metrics["spans/covered_fraction"].append(covered_fraction.item())
+        self._log_rows_without_credit(~covered.any(dim=1))
+        coefficient = self.trainer.args.span_coef
+        output["advantages"] = add_centred(output["advantages"], total, mask, coefficient)
+
+    def _weighted_credit(
+        self, batch: Batch, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns the weighted sum of all rewards' credit for each token, and whether a span of a
+        reward with a weight covers the token. Both have the shape (B, T) of `mask`.
+
+        The credit of each reward is first divided by its standard deviation over all ranks, which
+        is logged as `spans/NAME/credit_std`.
+
+        mask: (B, T), True on the sampled tokens.
+        """
         weights = self.trainer._weights()
         metrics = self.trainer._mode_metrics()
-        # add up the credit of all rewards by their weights; a recorder wraps one reward
         total = torch.zeros(mask.shape, device=mask.device)
         any_covered = torch.zeros_like(mask)
         for recorder in self.trainer.recorders:
@@ -71,11 +89,7 @@ class SpanCredit:
                 total += weights[recorder.__name__] * scale_credit(values, covered, std)
                 any_covered |= covered
             metrics[f"spans/{recorder.__name__}/credit_std"].append(std)
-        covered_fraction = any_covered.sum() / mask.sum().clamp(min=1)  # the mask may be empty
-        metrics["spans/covered_fraction"].append(covered_fraction.item())
-        self._log_rows_without_credit(~any_covered.any(dim=1))
-        coefficient = self.trainer.args.span_coef
-        output["advantages"] = add_centred(output["advantages"], total, mask, coefficient)
+        return total, any_covered
 
     def _offsets(self, output: dict[str, Any]) -> dict[int, credit.TokenOffsets]:
         """Returns by row the characters [start, end) of each sampled token.

@@ -83,9 +83,12 @@ def stop_when_a_rank_is_silent(
 def stop_when_nothing_is_scored(recorders: Sequence[Recorder], scores: torch.Tensor) -> None:
     """Raises NothingScored if no completion has a score.
 
-    recorders: this rank's reward functions that wrap a Reward, with the verdicts of the step; a
-    recorder decides if its reward has a weight. scores: (rows of all ranks, n),
-    a column for each reward function that has a weight; NaN for a missing score.
+    The message gives the reasons of the rewards whose weight is not 0 (`Recorder.decides`). Such a
+    reason names, for example, the empty column of the dataset.
+
+    recorders: this rank's reward functions that wrap a Reward, with the verdicts of the step.
+    scores: (rows of all ranks, n), a column for each reward function whose weight is not 0; NaN for
+    a missing score.
     """
     has_no_functions = scores.shape[1] == 0  # no reward function has a weight
     if has_no_functions or not scores.isnan().all():

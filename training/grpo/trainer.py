@@ -35,7 +35,7 @@ from spanreward.training.grpo.batch import Batch
 from spanreward.training.grpo.config import SpanGRPOConfig, read_config
 from spanreward.training.grpo.dynamic_sampling import DynamicSampling, Rollout, reward_of
 from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
-from spanreward.training.grpo.judge_metrics import RankStep, gather_step
+from spanreward.training.grpo.judge_metrics import GatheredStep, RankStep, gather_step
 from spanreward.training.grpo.judge_step import judge_step
 from spanreward.training.grpo.learning_monitor import LearningMonitor
 from spanreward.training.grpo.logged_keys import RECENT_LINES, keys_of, leave_out
@@ -129,7 +129,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         if args.world_size > 1:
             check_deadlines(rewards, wait_at_most(args.ddp_timeout))
         self._nonzero_keys: frozenset[str] = frozenset()  # logged keys that once were not 0
-        # TRL's table of rewards has so many columns of scores; the punishment of length follows
+        # the number of the user's reward functions: `with_punishment` may add one more at the end
         self._score_count = len(functions)
         args = with_punishment(args, functions)
         args.claimed = True  # else the settings warn that the trainer ignores span_coef
@@ -143,6 +143,17 @@ class SpanGRPOTrainer(ResumingTrainer):
         self._prepare_sampling()
         for recorder in self.recorders:
             recorder.decides = self._weights()[recorder.__name__] != 0
+        self._add_parts(rewards)
+        self._batch = Batch([])
+        # for each completion judged in this step, drafts included, whether a judge failed
+        self._failed_with_drafts: list[bool] = []
+        self._usage = Usage()  # the counts of the judges in this step
+        self._silence = SilentJudges(len(self.recorders))
+        self._has_judges = any(reward.judges for reward in rewards)
+        self._reasoning_mark = ""  # the mark of `unknown_mark`, once a warning has named it
+
+    def _add_parts(self, rewards: Sequence[Reward]) -> None:
+        """Adds the learning monitor, the clock of the phases, span credit and dynamic sampling."""
         self.learning_monitor = LearningMonitor(self)
         self.add_callback(self.learning_monitor)
         self.phases = Phases(self)
@@ -150,16 +161,9 @@ class SpanGRPOTrainer(ResumingTrainer):
             self.add_callback(self.phases)
         self.span_credit = SpanCredit(self)
         self.sampling = None
-        if args.dynamic_sampling:
+        if self.args.dynamic_sampling:
             compared = any(reward.by_batch for reward in rewards)
-            self.sampling = DynamicSampling(self.train_dataset, args, whole_groups=compared)
-        self._batch = Batch([])
-        # for each completion judged in this step, drafts included, whether a judge failed
-        self._failures: list[bool] = []
-        self._usage = Usage()  # the counts of the judges in this step
-        self._silence = SilentJudges(len(self.recorders))
-        self._has_judges = any(reward.judges for reward in rewards)
-        self._reasoning_mark = ""  # the mark of `unknown_mark`, once a warning has named it
+            self.sampling = DynamicSampling(self.train_dataset, self.args, whole_groups=compared)
 
     def _check_data(self, rewards: Sequence[Reward], options: Mapping[str, Any]) -> None:
         """Raises ValueError for data that the ranks, the policy or the rewards cannot use. Also
@@ -195,8 +199,8 @@ class SpanGRPOTrainer(ResumingTrainer):
             expand_once(self.vllm_generation, self._picture_tokens)
 
     def _endless_turn(self) -> EndlessTurn | None:
-        """Returns the end of an assistant's turn in the chat template, with a warning, if this end
-        does not end generation. Returns None for a good template, and for prompts that need none.
+        """Returns what the chat template writes after an answer, if generation does not stop there,
+        and logs a warning. Returns None for a good template, and for prompts without a template.
         """
         if not asks_in_messages(self.train_dataset):
             return None
@@ -218,7 +222,7 @@ class SpanGRPOTrainer(ResumingTrainer):
 
         inputs: the rows, one for each completion. TRL calls this method for each batch.
         """
-        self._failures = []
+        self._failed_with_drafts = []
         self._usage = Usage()
         self._silence.begin()
         if self.sampling is not None and self.model.training:
@@ -269,6 +273,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         """
         batch = Batch(rows, self._marks_of(rows), drafting=True)
         self._batch = batch
+        # TRL calls methods below, which fill `batch` and the recorders: TRL's result is not needed
         super()._generate_and_score_completions(rows)
         weights = self._weights()
         drafted = []
@@ -280,10 +285,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         # gathering keeps the order of the ranks, so that the rollouts of a group follow each other
         rollouts = gather_object(drafted)
         size = self.num_generations
-        groups = []
-        for first in range(0, len(rollouts), size):
-            groups.append(rollouts[first : first + size])
-        return groups
+        return [rollouts[first : first + size] for first in range(0, len(rollouts), size)]
 
     # 2. Sampling.
 
@@ -341,7 +343,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         reasoning.
         """
         tokenizer = self._tokenizer.backend_tokenizer
-        turns = None if self.args.judged_turns == "all" else 1
+        turns = None if self.args.judged_turns == "all" else 1  # how many; None: all
         parts = []
         for ids_of_row, messages in zip(ids, completions, strict=True):
             texts = list(islice(assistants_texts(messages), turns))  # the last message comes first
@@ -401,13 +403,35 @@ class SpanGRPOTrainer(ResumingTrainer):
         batch = self._batch
         if batch.drafted is None:
             self._judge(prompts, completions, columns)
-        else:  # the completions were judged in the draft
+        else:  # if the completions were judged in an earlier draft
             self._restore_verdicts(batch.drafted, prompts, completions, columns)
         batch.failed = failed_rows(self.recorders, len(prompts))
+        step = self._gather_checked_step()
+        if batch.drafting:  # the rewards of this draft are not used: return any of their shape
+            rows = len(prompts) * self.accelerator.num_processes
+            return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
+        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
+        # if judges failed on all completions, the user has allowed this (max_failed_fraction=1)
+        all_failed = step.metrics["judge/failed_fraction"] == 1
+        if self.model.training and not all_failed:
+            # the scores are the columns before the punishment of length
+            weights = self.reward_weights[: self._score_count].to(rewards.device)
+            scores = rewards[:, : self._score_count]
+            stop_when_nothing_is_scored(self.recorders, scores[:, weights != 0])
+        return self._usable_rewards(rewards, step.failed)
+
+    def _gather_checked_step(self) -> GatheredStep:
+        """Returns the failures, marks and silent judges of the step from all ranks, after judging.
+        Logs the metrics `judge/...`.
+
+        Raises MixedGroup for a group with completions of several rows, and JudgeFailure if too many
+        completions could not be judged or a rank's judge has answered nothing for several steps.
+        The checks use the numbers of all ranks, so that all ranks stop together.
+        """
+        batch = self._batch
         silent = self._silence.silent
-        rank_step = RankStep(self._failures, batch.failed, batch.marks, silent, self._usage)
-        step = gather_step(rank_step, self.accelerator.device)
-        # the checks below use the numbers of all ranks, so that all ranks stop together
+        of_rank = RankStep(self._failed_with_drafts, batch.failed, batch.marks, silent, self._usage)
+        step = gather_step(of_rank, self.accelerator.device)
         self._check_groups(step.marks)
         metrics = self._mode_metrics()
         for name, value in step.metrics.items():
@@ -416,17 +440,10 @@ class SpanGRPOTrainer(ResumingTrainer):
         failed_fraction = step.metrics["judge/failed_fraction"]
         stop_when_judges_fail(self.recorders, failed_fraction, self.args.max_failed_fraction)
         has_several_ranks = len(step.silent) > 1
-        if has_several_ranks and self.model.training and not batch.drafting:
+        trains = self.model.training and not batch.drafting  # neither an evaluation nor a draft
+        if has_several_ranks and trains:
             stop_when_a_rank_is_silent(self.recorders, self._silence, step.silent)
-        if batch.drafting:  # the rewards of a draft are not used: return any table of their shape
-            rows = len(prompts) * self.accelerator.num_processes
-            return torch.zeros(rows, len(self.reward_funcs), device=self.accelerator.device)
-        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
-        if self.model.training and failed_fraction != 1:
-            weights = self.reward_weights[: self._score_count].to(rewards.device)
-            scores = rewards[:, : self._score_count]
-            stop_when_nothing_is_scored(self.recorders, scores[:, weights != 0])
-        return self._usable_rewards(rewards, step.failed)
+        return step
 
     def _judge(
         self, prompts: list[Any], completions: list[Any], columns: dict[str, list[Any]]
@@ -441,7 +458,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         self.phases.move("wake", "judge", usage.wake_seconds)
         self.phases.move("sleep", "judge", usage.sleep_seconds)
         self._usage = self._usage.plus(usage)
-        self._failures += failed_rows(self.recorders, len(prompts))
+        self._failed_with_drafts += failed_rows(self.recorders, len(prompts))
         for number, recorder in enumerate(self.recorders):
             if recorder.decides:
                 self._silence.add(number, recorder.verdicts)
@@ -490,9 +507,9 @@ class SpanGRPOTrainer(ResumingTrainer):
                 weights=weights,
                 size=self.args.soft_overlong_size,
                 group=self._group_size,
-                by_itself=self.args.multi_objective_aggregation == "normalize_then_sum",
+                normalises_columns=self.args.multi_objective_aggregation == "normalize_then_sum",
             )
-        self._batch.unusable = self._of_this_rank(too_large)
+        self._batch.too_large = self._of_this_rank(too_large)
         self._batch.rewards = self._of_this_rank(rewards)
         return rewards
 
@@ -514,7 +531,7 @@ class SpanGRPOTrainer(ResumingTrainer):
         advantages: (B,), or (B, T) with span credit.
         """
         unusable = ~advantages.isfinite().reshape(len(advantages), -1).all(dim=1)
-        unusable |= self._batch.unusable
+        unusable |= self._batch.too_large
         unusable[self._batch.pictured] = True
         advantages[unusable] = 0.0
         fraction = self.accelerator.gather(unusable.float()).mean().item()

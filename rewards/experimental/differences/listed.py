@@ -10,7 +10,7 @@ first.place, first.lacking, first.weight           # (2, 5), {0: (2, 6)}, 0.67
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from spanreward.rewards.reward.row_reward import SentencePlace
 from spanreward.rewards.text.filler import NOT_LATIN
@@ -57,47 +57,75 @@ def read_differences(
     """Returns the differences in a judge's answer, and the number of refused differences. The
     result is None if the answer is no list of differences.
 
-    A difference is refused if it has no quote, if a quote is in no text, or if the difference is
-    repeated. A difference is also refused if it quotes the same words from the text and from a
-    reference.
+    Example: for the text "A red car.", the quote "red" gives a difference at the characters [2, 5),
+    and the quote "green" is refused. A difference is also refused if it has no quote, if it is
+    repeated, or if it quotes the same words from the text and from a reference.
     """
     entries = read_list(answer)
     if entries is None:
         return None
-    plain = _plain_lower_case(text)
+    plain_text_and_origin = _plain_lower_case(text)
     plain_references = list(map(_plain_lower_case, references))
     differences: list[Difference] = []
     for entry in entries:
-        fields = _fields_of(entry)
-        quote = fields.get("text") or ""
-        reference_quote = fields.get("reference") or ""
-        severity = SEVERITY_PATTERN.fullmatch(str(fields.get("severity")))
-        if severity is None:
+        quotes = _quotes_of(entry)
+        if quotes is None:
             return None
-        if not isinstance(quote, str) or not isinstance(reference_quote, str):
-            return None
-        words = _quoted_words(quote)
-        reference_words = _quoted_words(reference_quote)
         # If the judge quotes a word twice, the second quote is looked up at another place.
         used = {difference.place for difference in differences}
-        place = find_words(words, *plain, used)
+        place = find_words(quotes.words, *plain_text_and_origin, used)
         lacking: dict[int, SentencePlace] = {}
         for number, plain_reference in enumerate(plain_references):
-            reference_place = find_words(reference_words, *plain_reference)
+            reference_place = find_words(quotes.reference_words, *plain_reference)
             if reference_place:
                 lacking[number] = reference_place
-        # Each quote that is not empty must have been found.
-        is_quoted = bool(words) == bool(place) and bool(reference_words) == bool(lacking)
+        # refuse a quote that is in no text
+        if quotes.words and place is None:
+            continue
+        if quotes.reference_words and not lacking:
+            continue
+        # refuse a difference without a quote, between equal quotes, or repeated
         is_repeated = any(
             earlier.place == place and earlier.lacking == lacking for earlier in differences
         )
-        if is_quoted and not is_repeated and words != reference_words:
-            kind = one_line(str(fields.get("type") or "difference"))
-            weight = WEIGHTS_OF_SEVERITIES[severity[1].casefold()]
-            difference = Difference(weight, place, lacking, kind[:MAX_KIND_CHARACTERS])
-            differences.append(difference)
+        if is_repeated or quotes.words == quotes.reference_words:
+            continue
+        differences.append(Difference(quotes.weight, place, lacking, quotes.kind))
     refused = len(entries) - len(differences)
     return differences, refused
+
+
+class _Quotes(NamedTuple):
+    """The values of one difference, as the judge wrote it, before its quotes are looked up.
+
+    words, reference_words: the words quoted from the text and from a reference; empty without a
+    quote. weight: in (0, 1], by severity. kind: the judge's name for the difference.
+    """
+
+    words: list[str]
+    reference_words: list[str]
+    weight: float
+    kind: str
+
+
+def _quotes_of(entry: Any) -> _Quotes | None:
+    """Returns the quotes, the weight and the kind of an entry of the judge's list; None if the
+    entry is no difference: without a severity, or with a quote that is no text.
+
+    Example: {"text": "red", "reference": "blue", "type": "color", "severity": 2} gives the words
+    ["red"] and ["blue"], the weight 2/3 and the kind "color".
+    """
+    fields = _fields_of(entry)
+    severity = SEVERITY_PATTERN.fullmatch(str(fields.get("severity")))
+    if severity is None:
+        return None
+    quote = fields.get("text") or ""
+    reference_quote = fields.get("reference") or ""
+    if not isinstance(quote, str) or not isinstance(reference_quote, str):
+        return None
+    kind = one_line(str(fields.get("type") or "difference"))[:MAX_KIND_CHARACTERS]
+    weight = WEIGHTS_OF_SEVERITIES[severity[1].casefold()]
+    return _Quotes(_quoted_words(quote), _quoted_words(reference_quote), weight, kind)
 
 
 def _fields_of(entry: Any) -> dict[str, Any]:
@@ -139,8 +167,11 @@ def find_words(
     """Returns the range (start, end) of characters where the words first occur one after another,
     or None. A range in `used` is skipped.
 
-    plain: the plain text in lower case. origin: for each of its characters, the offset in the text
-    as written. The returned range is in the text as written.
+    Example: the words ["red", "car"] are at [2, 10) in "A red, car!". The returned range is in the
+    text as written.
+
+    plain: the plain text in lower case. origin: for each character of the plain text, the offset in
+    the text as written.
     """
     if not words:
         return None

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from spanreward.rewards.base.checks import Mode
 from spanreward.rewards.base.cost import Cost, tokens_in
 from spanreward.rewards.base.verdict import NotApplicable, Sample, Span, Status, Verdict
-from spanreward.rewards.experimental.differences.listed import read_differences
+from spanreward.rewards.experimental.differences.listed import Difference, read_differences
 from spanreward.rewards.files.templates import fill_template, filled_places, read_texts
 from spanreward.rewards.judges.judge import Failure, Judge, Question
 from spanreward.rewards.reward.row_reward import JudgedRow, RawVerdict, RowReward
@@ -146,34 +146,73 @@ class DifferencesReward(RowReward):
 
 
 def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
-    """Returns the verdict of a judge's answer.
+    """Returns the verdict of a judge's answer: the score, the parts `wrong` and `missing`, and the
+    spans.
 
-    The credit of a difference is the score minus the score without that difference, so it is
-    negative. Sentences, or parts of sentences, without a difference get spans of score 1 and credit
-    0.
+    Example: for the text "A red car." and the reference "A blue car.", a severe difference at "red"
+    gives the score 1/2 and the part `wrong` 1. An answer that is no list, or whose quotes are in no
+    text, gives a verdict without a score.
     """
     if isinstance(answer, Failure):
         return Verdict(None, answer.status, note=answer.message)
-    # The differences in the answer.
-    listed = read_differences(answer, judged_beginning(sample), sample.references)
+    text = judged_beginning(sample)
+    listed = read_differences(answer, text, sample.references)
     if listed is None:
-        why = "the judge wrote no list of differences"
-        return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
+        return _unparsed("the judge wrote no list of differences", answer)
     differences, refused = listed
     if refused and not differences:
-        why = "no text has what the judge quotes"
-        return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
+        return _unparsed("no text has what the judge quotes", answer)
+    reference = _most_quoted_reference(differences)
+    spans, missed = _spans_of_differences(differences, reference)
+    spans += _spans_without_difference(text, differences)
     total = sum(difference.weight for difference in differences)
-    score = 1 / (1 + total)
-    # A verdict has `missed` spans on one reference only: the reference with the most quotes.
-    quoted: list[int] = []
+    wrong = sum(difference.weight for difference in differences if difference.place)
+    parts = {
+        "wrong": wrong,
+        "missing": total - wrong,
+        "differences": float(len(differences)),
+        "refused": float(refused),
+    }
+    return Verdict(
+        1 / (1 + total),
+        parts=parts,
+        spans=tuple(spans),
+        missed=tuple(missed),
+        reference=reference,
+    )
+
+
+def _unparsed(why: str, answer: str) -> Verdict:
+    """Returns a verdict without a score, for an answer that cannot be read."""
+    return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
+
+
+def _most_quoted_reference(differences: Sequence[Difference]) -> int:
+    """Returns the number of the reference from which most differences quote words; 0 without a
+    quote. A verdict has `missed` spans on this reference only.
+    """
+    quoted: list[int] = []  # the number of the reference of each quote
     for difference in differences:
         quoted.extend(difference.lacking)
-    reference = max(quoted, key=quoted.count, default=0)
-    # A span for each difference, in the text and in that reference.
+    return max(quoted, key=quoted.count, default=0)
+
+
+def _spans_of_differences(
+    differences: Sequence[Difference], reference: int
+) -> tuple[list[Span], list[Span]]:
+    """Returns a span for each difference in the text, and a span for each difference that quotes
+    the reference.
+
+    Example: for the text "A red car." and the reference "A blue car.", one difference gives a span
+    on "red" in the text, and a span on "blue" in the reference. The credit of a difference is the
+    score minus the score without that difference, so it is negative.
+
+    reference: the number of the reference, from 0.
+    """
+    total = sum(difference.weight for difference in differences)
+    score = 1 / (1 + total)
     spans: list[Span] = []
     missed: list[Span] = []
-    rest = list(judged_beginning(sample))  # the text, with line breaks in place of wrong words
     for number, difference in enumerate(differences):
         score_without = 1 / (1 + total - difference.weight)
         fields: dict[str, Any] = {
@@ -189,19 +228,25 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
         if difference.place:
             start, end = difference.place
             spans.append(Span(start, end, **fields))
+    return spans, missed
+
+
+def _spans_without_difference(text: str, differences: Sequence[Difference]) -> list[Span]:
+    """Returns a span of score 1 and credit 0 for each sentence, or part of a sentence, without a
+    difference.
+
+    Example: in "A red car stands here." with a difference at "red", the spans are on "A" and on
+    "car stands here".
+    """
+    # line breaks in place of the wrong words end the stretches of the other words
+    rest = list(text)
+    for difference in differences:
+        if difference.place:
+            start, end = difference.place
             rest[start:end] = "\n" * (end - start)
-    # A span for each remaining stretch of a sentence.
+    spans = []
     stretches = SENTENCE_PATTERN.finditer("".join(rest))
     for number, stretch in enumerate(stretches, start=len(differences)):
         start, end = stretch.span()
         spans.append(Span(start, end, 1.0, 0.0, CLAIM_KIND, "no difference", number))
-    wrong = sum(difference.weight for difference in differences if difference.place)
-    parts = {
-        "wrong": wrong,
-        "missing": total - wrong,
-        "differences": float(len(differences)),
-        "refused": float(refused),
-    }
-    return Verdict(
-        score, parts=parts, spans=tuple(spans), missed=tuple(missed), reference=reference
-    )
+    return spans

@@ -75,11 +75,9 @@ def pair(student: Any = None, teacher: Any = None, **options: Any) -> CascadeJud
 @pytest.mark.parametrize(
     ("options", "alone"),
     [
-        *(
-            ({"sure": 1.01}, FakeJudge),
-            ({"audit": 1}, FakeJudge),
-            ({"sure": 0, "audit": 1.0}, FakeJudge),
-        ),
+        ({"sure": 1.01}, FakeJudge),
+        ({"audit": 1}, FakeJudge),
+        ({"sure": 0, "audit": 1.0}, FakeJudge),
         ({"sure": 0, "audit": 0}, MatchJudge),
     ],
 )

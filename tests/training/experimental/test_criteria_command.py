@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.support.command import spanreward
+from tests.support.files import read_lines, write_lines
 
 JUDGE = """
 import json
@@ -36,11 +37,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(folder: Path, *rows: dict[str, Any]) -> None:
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(folder / "rows.jsonl", rows)
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    return read_lines(folder / "out.jsonl")
 
 
 def run(*more: str) -> Any:
@@ -66,9 +67,8 @@ def test_criteria_of_rows_and_a_page(folder: Path) -> None:
     assert done.code == 0, done.err
     made = lines(folder)
     assert [line["id"] for line in made] == [1, 2, 4]
-    assert [line["criteria"] for line in made] == [
-        [f"Says {c}."] for c in ("red", "<b>blue</b>", "red")
-    ]
+    kept = [["Says red."], ["Says <b>blue</b>."], ["Says red."]]
+    assert [line["criteria"] for line in made] == kept
     reasons = made[0]["refused"]
     assert list(reasons) == ["says red", "Says <b>blue</b>.", "Says a."]
     for reason, words in zip(reasons.values(), ("already", "no reference", "every"), strict=True):
@@ -85,8 +85,7 @@ def test_criteria_of_rows_and_a_page(folder: Path) -> None:
     settings = json.loads((folder / "out.jsonl.settings.json").read_text())
     assert settings["judge"] == "writer"
     assert "criteria" in settings["writing"]["ask"]
-    scored = "".join(json.dumps(line | {"completion": "A red car."}) + "\n" for line in made)
-    (folder / "out.jsonl").write_text(scored)
+    write_lines(folder / "out.jsonl", [line | {"completion": "A red car."} for line in made])
     words = "score criteria --judge own.py:Writer --input out.jsonl --output verdicts.jsonl"
     assert spanreward(*words.split()).code == 0
 
@@ -96,15 +95,13 @@ def test_it_goes_on_and_keeps_what_was_edited(folder: Path) -> None:
     run(*NAMED)
     edited = lines(folder)
     edited[0]["criteria"] = ["Says mine."]
-    text = "".join(json.dumps(line) + "\n" for line in edited)
-    (folder / "out.jsonl").write_text(text[:-30])  # killed while it wrote the second
+    output = write_lines(folder / "out.jsonl", edited)
+    output.write_text(output.read_text()[:-30])  # killed while it wrote the second
     write(folder, RED, BLUE, BROKEN | {"context": "A car."})
     assert run(*NAMED).code == 0
     assert next(line["criteria"] for line in lines(folder)) == ["Says mine."]
     assert [line["id"] for line in lines(folder)] == [1, 2, 3]
     assert "Says mine." in (folder / "page.html").read_text()
-    refused(run(*NAMED, "evidence=context"), "was made with")
-    assert run(*NAMED, "evidence=context", "--overwrite").code == 0
 
 
 @pytest.mark.parametrize(
@@ -141,12 +138,3 @@ def test_a_page_is_no_other_file(folder: Path) -> None:
     assert (folder / "new/page.html").is_file()
     for page in ("rows.jsonl", "out.jsonl", "n.json"):
         refused(run(*COLUMN, "--html", page), "choose another output")
-
-
-def test_somebody_elses_page_is_left_alone(folder: Path) -> None:
-    write(folder, RED)
-    (folder / "page.html").write_text("mine")
-    refused(run(*NAMED), "page.html exists")
-    assert (folder / "page.html").read_text() == "mine"
-    assert not (folder / "out.jsonl").exists()
-    assert run(*NAMED, "--overwrite").code == 0

@@ -1,6 +1,4 @@
-"""TRL's options with advantages of tokens: what each does to a token's gradient, that it trains or
-is refused.
-"""
+"""TRL's options with advantages of tokens: what each does to a token, or that it is refused."""
 
 import logging
 import math
@@ -14,11 +12,10 @@ import torch
 from peft import LoraConfig
 from trl import GRPOConfig, TrlParser
 
-from spanreward.rewards import Status, Verdict
+from spanreward.training.grpo.config import SpanGRPOConfig
 from spanreward.training.grpo.idle_settings import warn_of_idle, warn_of_small_rate
-from spanreward.training.grpo.trainer import NothingScored, SpanGRPOConfig
 from tests.support.batches import config_of, ids_of, lines_of, score_ids, weights_of
-from tests.support.given_ranks import WORDS, given, judge
+from tests.support.given_ranks import WORDS, judge
 from tests.support.tiny_trainer import Scored
 
 LORA = LoraConfig(r=4, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
@@ -28,9 +25,7 @@ ONES = torch.ones_like(ADVANTAGES)
 
 
 def gradients(trainer: Any, ratios: torch.Tensor) -> torch.Tensor:
-    """How TRL's loss on ADVANTAGES moves each token's log-probability, which was sampled at 1 /
-    ratio of its own.
-    """
+    """How TRL's loss moves each token's log-probability, sampled at 1 / ratio of its own."""
     logps = torch.zeros_like(ADVANTAGES, requires_grad=True)
     read = logps, torch.zeros_like(ADVANTAGES), None
     trainer._get_per_token_logps_and_entropies = lambda *_, **__: read
@@ -45,28 +40,28 @@ def gradients(trainer: Any, ratios: torch.Tensor) -> torch.Tensor:
     return -logps.grad
 
 
-def test_the_token_level_loss_weighs_every_token_of_the_batch_alike(make: Any) -> None:
-    dapo = gradients(make(Scored(judge), span_coef=0.5), ONES)
-    torch.testing.assert_close(dapo, ADVANTAGES * MASK / 6)
-    grpo = gradients(make(Scored(judge), span_coef=0.5, loss_type="grpo"), ONES)
-    torch.testing.assert_close(grpo, ADVANTAGES * MASK / torch.tensor([[4], [2]]) / 2)
+RATIOS = torch.tensor([[1.25, 1.25, 1.3, 1.0], [0.75, 0.75, 1.0, 1.0]])
+PASSED = torch.tensor([[1, 1, 0, 1], [0, 1, 0, 0]])  # rising: below 1.28; falling: above 0.8
+HIGHER = {"epsilon": 0.2, "epsilon_high": 0.28, "span_coef": 0.5}
+SEQUENCE = {"importance_sampling_level": "sequence"}
+CISPO = {**SEQUENCE, "loss_type": "cispo", "epsilon_high": 5.0, "span_coef": 0.5}
+MEANS = (ADVANTAGES * MASK).sum(dim=1, keepdim=True) / MASK.sum(dim=1, keepdim=True)
 
 
-def test_clip_higher_leaves_room_upwards_token_by_token(make: Any) -> None:
-    trainer = make(Scored(judge), span_coef=0.5, epsilon=0.2, epsilon_high=0.28)
-    ratios = torch.tensor([[1.25, 1.25, 1.3, 1.0], [0.75, 0.75, 1.0, 1.0]])
-    passed = torch.tensor([[1, 1, 0, 1], [0, 1, 0, 0]])  # rising: below 1.28; falling: above 0.8
-    torch.testing.assert_close(gradients(trainer, ratios), ADVANTAGES * ratios * passed / 6)
-
-
-def test_one_ratio_for_a_sequence_moves_its_tokens_alike_in_trl(make: Any) -> None:
-    """Why spans are refused there: every token gets its row's mean advantage, but for CISPO."""
-    level = {"importance_sampling_level": "sequence"}
-    mean = (ADVANTAGES * MASK).sum(dim=1, keepdim=True) / MASK.sum(dim=1, keepdim=True)
-    torch.testing.assert_close(gradients(make(Scored(judge), **level), ONES), mean * MASK / 6)
-    settings = {**level, "loss_type": "cispo", "epsilon_high": 5.0, "span_coef": 0.5}
-    moved = gradients(make(Scored(judge), **settings), ONES)
-    torch.testing.assert_close(moved, ADVANTAGES * MASK / 6)
+@pytest.mark.parametrize(
+    ("settings", "ratios", "moved"),
+    [
+        ({"span_coef": 0.5}, ONES, ADVANTAGES / 6),  # each token of the batch alike
+        ({"span_coef": 0.5, "loss_type": "grpo"}, ONES, ADVANTAGES / torch.tensor([[8], [4]])),
+        (HIGHER, RATIOS, ADVANTAGES * RATIOS * PASSED / 6),
+        (SEQUENCE, ONES, MEANS / 6),  # a row's tokens alike, so that spans are refused there
+        (CISPO, ONES, ADVANTAGES / 6),
+    ],
+    ids=["token level", "grpo", "clip higher", "sequence", "cispo"],
+)
+def test_how_trls_losses_move_a_token(make: Any, settings: Any, ratios: Any, moved: Any) -> None:
+    found = gradients(make(Scored(judge), **settings), ratios)
+    torch.testing.assert_close(found, moved * MASK)
 
 
 QUARTERS = {"steps_per_generation": 2, "per_device_train_batch_size": 4}
@@ -75,15 +70,11 @@ QUARTERS = {"steps_per_generation": 2, "per_device_train_batch_size": 4}
 @pytest.mark.parametrize(
     "settings",
     [
-        {"epsilon_high": 0.28, "num_iterations": 2, **QUARTERS},
-        {"num_iterations": 2, "delta": 1.5},
-        {"gradient_accumulation_steps": 2, "per_device_train_batch_size": 4},
+        {"num_iterations": 2, "delta": 1.5, "max_steps": 2, **QUARTERS},
         {"mask_truncated_completions": True, "soft_overlong_cache": 8},
         {"peft_config": LORA, "beta": 0.1},
-        {"importance_sampling_level": "sequence", "loss_type": "cispo", "epsilon_high": 5.0},
+        {**SEQUENCE, "loss_type": "cispo", "epsilon_high": 5.0},
         {"loss_type": "grpo", "scale_rewards": "batch"},
-        {"loss_type": "dr_grpo", "scale_rewards": "none"},
-        {"loss_type": "bnpo"},
         {"loss_type": "luspo", "entropy_coef": 0.01},
         {"loss_type": "sapo", "multi_objective_aggregation": "normalize_then_sum"},
     ],
@@ -91,15 +82,14 @@ QUARTERS = {"steps_per_generation": 2, "per_device_train_batch_size": 4}
 )
 @pytest.mark.usefixtures("given_completions")
 def test_options_train_and_spans_count_in_them(make: Any, settings: dict[str, Any]) -> None:
-    """Two steps on given completions with and without spans: finite losses, and parameters that
-    differ.
-    """
+    """test_by_the_docs.py trains in every loss and way of batching, and looks at advantages."""
     after = []
     for coefficient in (0.0, 0.5):
-        trainer = make(Scored(judge), span_coef=coefficient, dynamic_sampling=True, **settings)
+        settings = {"max_steps": 1, "dynamic_sampling": True, **settings}
+        trainer = make(Scored(judge), span_coef=coefficient, **settings)
         trainer.train()
         losses = [line["loss"] for line in lines_of(trainer)]
-        assert len(losses) == 2
+        assert len(losses) == settings["max_steps"]
         assert all(map(math.isfinite, losses))
         after.append(weights_of(trainer))
     assert torch.isfinite(after[1]).all()
@@ -107,9 +97,7 @@ def test_options_train_and_spans_count_in_them(make: Any, settings: dict[str, An
 
 
 def test_the_overlong_punishment_falls_linearly_within_its_cache(make: Any) -> None:
-    """Equation 13 of DAPO at a limit of 12 tokens and a cache of 8: nothing up to 4, then 1/8 a
-    token.
-    """
+    """DAPO's equation 13, limit 12 tokens, cache 8: nothing up to 4 tokens, then 1/8 a token."""
     settings = {"soft_overlong_size": 1.0, "max_completion_length": 12}
     trainer = make(Scored(judge), soft_overlong_cache=8, **settings)
     texts = ["A red star.", "A", "A red circle in the center left", "A square and a red star."]
@@ -128,30 +116,6 @@ def test_a_weight_of_its_own_keeps_the_rewards_weights(make: Any) -> None:
         assert trainer.reward_weights.tolist() == pytest.approx([0.25, weight])
 
 
-@pytest.mark.parametrize("status", [Status.NOT_APPLICABLE, Status.ERROR])
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.usefixtures("given_completions")
-def test_a_batch_without_any_reward_moves_nothing(make: Any, status: Status, dynamic: bool) -> None:
-    nothing = Scored(lambda _: Verdict(None, status))
-    trainer = make(nothing, span_coef=0.5, max_failed_fraction=1.0, dynamic_sampling=dynamic)
-    before = weights_of(trainer)
-    with pytest.raises(NothingScored) if status is Status.NOT_APPLICABLE else nullcontext():
-        trainer.train()
-    assert torch.equal(weights_of(trainer), before)
-
-
-def test_a_batch_of_truncated_completions_moves_nothing(make: Any) -> None:
-    def endless(*args: Any, **kwargs: Any) -> tuple[list[list[int]], None]:
-        ids, _ = given(trainer, *args, **kwargs)
-        return [row[:-1] for row in ids], None
-
-    trainer = make(Scored(judge), span_coef=0.5, mask_truncated_completions=True)
-    trainer._generate_single_turn = endless
-    before = weights_of(trainer)
-    trainer.train()
-    assert torch.equal(weights_of(trainer), before)
-
-
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
@@ -161,7 +125,7 @@ def test_a_batch_of_truncated_completions_moves_nothing(make: Any) -> None:
         ({"reasoning_end": ""}, "reasoning_end: .* 1 character"),
         ({"reasoning_end": "</think>", "judged_turns": "all"}, 'judged_turns="all" and reason'),
         ({"soft_overlong_size": 0.5}, "soft_overlong_size=0.5 does nothing"),
-        ({"importance_sampling_level": "sequence"}, None),  # without spans TRL's own matter
+        (SEQUENCE, None),  # without spans TRL's own matter
         ({"loss_type": "vespo"}, None),
     ],
 )
@@ -196,9 +160,7 @@ def test_each_setting_of_ours_is_explained_in_help() -> None:
 
 
 def test_shuffled_rows_have_the_same_advantages(make: Any) -> None:
-    """Groups in another order, and the completions of each in another order: every row keeps what
-    it had.
-    """
+    """Groups in another order, and the completions of each: every row keeps what it had."""
     texts = [f"A {WORDS[i % 5]} {' '.join(WORDS[: i % 4])}." for i in range(12)]
     rows = [i // 4 + 3 for i in range(12)]
     order = [10, 8, 11, 9, 1, 0, 3, 2, 5, 7, 4, 6]
@@ -214,13 +176,11 @@ def test_shuffled_rows_have_the_same_advantages(make: Any) -> None:
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.usefixtures("given_completions")
 def test_two_accumulated_halves_are_one_batch(make: Any, dynamic: bool) -> None:
-    """2 x 16 = 1 x 32 completions a step, on the same completions: the same parameters after two
-    steps.
-    """
+    """2 x 8 = 1 x 16 completions a step: the same parameters after two steps."""
     settings = {"span_coef": 0.5, "optim": "sgd", "learning_rate": 1.0, "max_grad_norm": 0.0}
     after = []
     for passes in (1, 2):
-        sizes = {"per_device_train_batch_size": 32 // passes, "gradient_accumulation_steps": passes}
+        sizes = {"per_device_train_batch_size": 16 // passes, "gradient_accumulation_steps": passes}
         trainer = make(Scored(judge), dynamic_sampling=dynamic, **sizes, **settings)
         before = weights_of(trainer)
         trainer.train()
@@ -239,14 +199,6 @@ SAPO = {"loss_type": "sapo", "num_iterations": 2}
 MIXUP = {"sync_ref_model": True, "ref_model_mixup_alpha": 0.5}
 
 
-def warnings_of(caplog: pytest.LogCaptureFixture, path: Path, **settings: Any) -> list[str]:
-    args = config_of(path, **settings)
-    caplog.clear()
-    with caplog.at_level(logging.WARNING):
-        warn_of_idle(args)
-    return [record.getMessage() for record in caplog.records]
-
-
 @pytest.mark.parametrize(
     ("settings", "named", "cause"),
     [
@@ -258,33 +210,28 @@ def warnings_of(caplog: pytest.LogCaptureFixture, path: Path, **settings: Any) -
         (MIXUP, "sync_ref_model=True, ref_model_mixup_alpha=0.5", "beta=0"),
         ({"max_resamples": 9}, "max_resamples=9", "dynamic_sampling is off"),
         ({"vespo_k_pos": 3.0}, "vespo_k_pos=3.0", "this is 'dapo'"),
+        # and what acts
+        ({}, "", ""),
+        ({"epsilon_high": 0.28, "steps_per_generation": 2}, "", ""),
+        ({"epsilon_high": 0.28, "num_iterations": 2}, "", ""),
+        ({"epsilon": 0.2}, "", ""),  # the default
+        ({"beta": 0.04, "sync_ref_model": True}, "", ""),
+        ({"dynamic_sampling": True, "max_resamples": 9, "dynamic_sampling_spread": 0.1}, "", ""),
+        ({"loss_type": "sapo", "sapo_temperature_pos": 2.0}, "", ""),
     ],
 )
 def test_what_cannot_act_is_named_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, settings: Any, named: str, cause: str
 ) -> None:
-    (warning,) = warnings_of(caplog, tmp_path, **settings)
-    assert warning.startswith(f"{named} cannot act: ")
-    assert cause in warning
-    assert warning.endswith(".")
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"epsilon_high": 0.28, "steps_per_generation": 2},
-        {"epsilon_high": 0.28, "num_iterations": 2},
-        {"epsilon": 0.2},  # the default
-        {"beta": 0.04, "sync_ref_model": True},
-        {"dynamic_sampling": True, "max_resamples": 9, "dynamic_sampling_spread": 0.1},
-        {"loss_type": "sapo", "sapo_temperature_pos": 2.0},
-    ],
-)
-def test_what_acts_is_not_named(
-    settings: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert warnings_of(caplog, tmp_path, **settings) == []
+    args = config_of(tmp_path, **settings)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        warn_of_idle(args)
+    assert len(caplog.messages) == bool(named)
+    for warning in caplog.messages:
+        assert warning.startswith(f"{named} cannot act: ")
+        assert cause in warning
+        assert warning.endswith(".")
 
 
 @pytest.mark.parametrize(("rate", "times"), [(1e-6, "10"), (3e-7, "33.3"), (1e-5, ""), (0.0, "")])

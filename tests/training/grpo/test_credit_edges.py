@@ -1,8 +1,4 @@
-"""What holds of span credit whatever its rule is: which tokens it reaches, and that it reaches no
-others.
-
-Credit is read off the trainer: a token's advantage less its row's.
-"""
+"""Which tokens span credit reaches, read off the trainer: a token's advantage less its row's."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +10,6 @@ from tests.support.batches import batch_of, ids_of, score_ids
 from tests.support.tiny_trainer import Scripted, make_trainer, scenes
 
 RED, PLAIN, GREEN = "A red star.", "A blue star.", "A green star."
-TOKENS = ["A", " red", " star", ".", "<eos>"]
 ATTRIBUTE = Span(2, 5, 0.0, -0.3, "attribute", "", 0)
 ENTITY = Span(6, 10, 1.0, 0.1, "entity", "", 1)
 Row = list[tuple[str, float]]  # tokens and their credit
@@ -41,9 +36,7 @@ def row(trainer: Any, text: str) -> list[int]:
 
 
 def credit_of(trainer: Any, ids: Sequence[Any], *verdicts: dict[str, Verdict]) -> list[Row]:
-    """Of two groups of four completions, ids or texts, of which each reward has its verdicts by
-    text.
-    """
+    """Of two groups of four completions, ids or texts; each reward has its verdicts by text."""
     for recorder, of_reward in zip(trainer.recorders, verdicts, strict=True):
         recorder.reward.verdicts = of_reward
     ids = [row(trainer, each) if isinstance(each, str) else each for each in ids]
@@ -80,17 +73,9 @@ def test_token_advantages_are_the_scalar_plus_scaled_credit(trainer: Any) -> Non
     # by hand in test_credit; the attribute's is below 0, the entity's as much above
     beyond = 0.3 - 0.0805714
     std = beyond + 1e-4  # of the covered tokens: mean 0
-    expected = [0.0, -beyond / std, beyond / std, 0.0, 0.0, *[0.0] * 5]
-    assert [credit for each in rows[:2] for _, credit in each] == pytest.approx(expected, abs=1e-5)
-
-
-def test_credit_reaches_the_words_of_the_spans_and_a_wrong_one_gets_less(trainer: Any) -> None:
-    rows = credit_of(trainer, ONE_RED, VERDICTS)
-    assert [token for token, _ in rows[0]] == TOKENS
-    assert set(reached(rows[0])) <= {" red", " star"}
-    credit = dict(rows[0])
-    assert credit[" red"] < credit[" star"]
-    assert not any(map(reached, rows[1:4]))
+    assert [token for token, _ in rows[0]] == ["A", " red", " star", ".", "<eos>"]
+    expected = [0.0, -beyond / std, beyond / std, 0.0, 0.0, *[0.0] * 15]
+    assert [credit for each in rows[:4] for _, credit in each] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -105,26 +90,6 @@ def test_credit_reaches_the_words_of_the_spans_and_a_wrong_one_gets_less(trainer
 def test_spans_that_reach_fewer_than_two_tokens_give_nothing(trainer: Any, spans: Any) -> None:
     rows = credit_of(trainer, ONE_RED, {**VERDICTS, RED: Verdict(0.25, spans=spans)})
     assert not any(map(reached, rows))
-
-
-def test_the_whole_text_is_all_its_words_and_not_its_end(trainer: Any) -> None:
-    whole = Span(0, len(RED), 0.0, -0.8, "answer", "", 0)
-    good = Span(0, len(PLAIN), 1.0, 0.8, "answer", "", 0)
-    verdicts = {RED: Verdict(0.25, spans=(whole,)), PLAIN: Verdict(0.75, spans=(good,))}
-    rows = credit_of(trainer, ONE_RED, verdicts)
-    for each in rows:
-        assert reached(each) in ([], [token for token, _ in each[:-1]])
-    assert any(map(reached, rows))
-
-
-def test_special_tokens_in_a_span_get_nothing(trainer: Any) -> None:
-    a, red, star, dot, end = row(trainer, RED)
-    user = 3
-    spans = (Span(0, 5, 0.0, -0.4, "attribute", "", 0), Span(6, 11, 1.0, 0.3, "entity", "", 1))
-    texts = [[a, user, red, user, star, dot, end], PLAIN, PLAIN, PLAIN] * 2
-    rows = credit_of(trainer, texts, {**VERDICTS, RED: Verdict(0.25, spans=spans)})
-    assert set(reached(rows[0])) <= {"A", " red", " star", "."}
-    assert reached(rows[0])
 
 
 def test_cut_failed_and_other_rows_count_not(trainer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,18 +141,6 @@ def test_the_coefficient_scales_credit(trainer: Any, monkeypatch: pytest.MonkeyP
     assert [credit for each in more for _, credit in each] == numbers(scaled)
 
 
-def test_credit_knows_no_order(trainer: Any) -> None:
-    """The same rows in another order within their groups have the same credit."""
-    spans = (Span(2, 7, 0.0, -0.2, "attribute", "", 0), Span(8, 12, 1.0, 0.4, "entity", "", 1))
-    verdicts = {**VERDICTS, GREEN: Verdict(0.5, spans=spans)}
-    texts = [RED, GREEN, PLAIN, PLAIN, RED, RED, PLAIN, GREEN]
-    rows = credit_of(trainer, texts, verdicts)
-    order = [3, 1, 0, 2, 6, 5, 7, 4]
-    permuted = credit_of(trainer, [texts[i] for i in order], verdicts)
-    expected = [rows[i] for i in order]
-    assert [credit for each in permuted for _, credit in each] == numbers(expected)
-
-
 def test_with_span_credit_training_differs_and_logs_every_part(make: Any) -> None:
     sentence = "There is a red circle in the top left corner."
     trainer = make(PoshReward(MatchJudge()), span_coef=0.5, max_steps=1)
@@ -202,28 +155,3 @@ def test_with_span_credit_training_differs_and_logs_every_part(make: Any) -> Non
     parts = ("f1", "precision", "recall", "precision_entity", "recall_relation")
     assert {f"posh/{part}" for part in parts} <= metrics.keys()
     assert 0 < metrics["spans/covered_fraction"][0] < 1
-
-
-def test_spans_on_emoji_reach_exactly_the_tokens_of_their_bytes(make: Any) -> None:
-    text = "A 😀 cafe\u0301 star."
-    start, accent = text.index("😀"), text.index("\u0301")
-    down = Span(start, start + 1, 0.0, -1.0, "entity", "", 0)
-    up = Span(accent, accent + 1, 1.0, 1.0, "attribute", "", 1)
-    trainer = make(
-        Scripted({text: Verdict(0.5, spans=(down, up)), "A star.": Verdict(0.5)}), span_coef=1.0
-    )
-    output = batch_of(trainer, [text, "A star.", "A star.", "A star."] * 2)
-    ids, advantages = output["completion_ids"][0], output["advantages"][0]
-    plain = advantages[-1]  # of the end token, which no span covers
-    tokenizer = trainer.processing_class.tokenizer
-    assert bytes_of(tokenizer, ids[advantages < plain - 1e-5]).strip() == "😀".encode()
-    assert bytes_of(tokenizer, ids[advantages > plain + 1e-5]) == "\u0301".encode()
-
-
-def bytes_of(tokenizer: Any, ids: Any) -> bytes:
-    """The bytes that byte-level tokens stand for, by GPT-2's printable letter for every byte."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    letters = {chr(byte): byte for byte in printable}
-    letters |= {chr(256 + number): byte for number, byte in enumerate(others)}
-    return bytes(map(letters.__getitem__, "".join(tokenizer.convert_ids_to_tokens(ids.tolist()))))

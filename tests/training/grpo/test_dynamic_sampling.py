@@ -24,6 +24,7 @@ from tests.support.batches import lines_of
 from tests.support.tiny_trainer import Scored, number_of
 
 WEIGHTS = {"a": 1.0, "b": 2.0}
+FAILED = Verdict(None, Status.ERROR)
 
 
 def rollout(a: float | None, b: float | None = 0.5, status: Status = Status.OK) -> Rollout:
@@ -61,6 +62,13 @@ def test_a_reward_is_the_weighted_sum_of_scores() -> None:
     assert rollout(0.5, 0.25).reward == 1.0
     assert rollout(None, None).reward is None
     assert rollout(None, 0.25, Status.ERROR).reward is None
+    # a reward of weight 0 is not looked at
+    for verdicts, reward in (
+        ({"a": Verdict(0.5), "b": FAILED}, 1.0),
+        ({"a": FAILED, "b": Verdict(0.5)}, None),
+        ({"b": Verdict(0.5)}, None),
+    ):
+        assert reward_of(verdicts, {"a": 2.0, "b": 0.0}) == reward
 
 
 def test_the_mean_reward_is_that_of_the_drafts_that_have_one() -> None:
@@ -106,9 +114,9 @@ def test_as_many_are_drawn_as_will_probably_do(
 
 
 def test_prompts_are_drawn_reproducibly_and_every_row_once_a_pass() -> None:
-    rows = (
-        draw_row_numbers(5, 1, 0, 3) + draw_row_numbers(5, 1, 3, 7) + draw_row_numbers(5, 1, 7, 15)
-    )
+    rows: list[int] = []
+    for first, last in ((0, 3), (3, 7), (7, 15)):
+        rows += draw_row_numbers(5, 1, first, last)
     assert [Counter(rows[i : i + 5]) for i in (0, 5, 10)] == [Counter(range(5))] * 3
     assert rows[:5] != rows[5:10]
     assert draw_row_numbers(5, 1, 0, 15) == rows
@@ -121,9 +129,7 @@ def described(row: int, place: int) -> str:
 
 @pytest.fixture
 def sampled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Trainers sample what `described` says of a row of the dataset and a place in its group; the
-    list fills with the rows sampled.
-    """
+    """Trainers sample `described` for a row and a place in its group; lists the rows sampled."""
     seen: list[int] = []
 
     def sample(
@@ -166,9 +172,7 @@ def logs_of(trainer: Any) -> dict[str, list[Any]]:
 
 
 def test_solved_prompts_are_replaced_and_all_else_is_theirs(make: Any, sampled: list[int]) -> None:
-    """The drafted batch against stock sampling of the prompts that it ended with: every tensor,
-    metric and log.
-    """
+    """Every tensor, metric and log is that of stock sampling of the prompts that it ended with."""
     settings: dict[str, Any] = {"span_coef": 0.0, "num_iterations": 2, "max_completion_length": 64}
     asked: list[int] = []
 
@@ -242,20 +246,8 @@ def test_evaluation_takes_the_prompts_as_they_are(make: Any, sampled: list[int])
 
 
 @pytest.mark.usefixtures("sampled")
-def test_advantages_scaled_by_the_batch_are_those_of_the_merged_batch(make: Any) -> None:
-    settings = {"scale_rewards": "batch", "max_completion_length": 64}
-    trainer = make(Scored(half_solved), dynamic_sampling=True, **settings)
-    output = step(trainer, [2, 4])
-    rewards = torch.tensor([verdict.score for verdict in trainer.recorders[0].verdicts])
-    centred = rewards - rewards.view(2, 4).mean(dim=1).repeat_interleave(4)
-    torch.testing.assert_close(output["advantages"], centred / (rewards.std() + 1e-4))
-
-
-@pytest.mark.usefixtures("sampled")
 def test_failures_count_over_all_that_was_judged(make: Any) -> None:
-    """Every completion of prompt 4 fails: it is replaced, and still counts among the step's
-    failures.
-    """
+    """Every completion of prompt 4 fails: it is replaced, and still counts as failed."""
 
     def judge(sample: Sample) -> Verdict:
         if number_of(sample) == 4:
@@ -270,27 +262,26 @@ def test_failures_count_over_all_that_was_judged(make: Any) -> None:
     assert not any(trainer._batch.failed)
 
 
+@pytest.mark.parametrize("settings", [{"span_coef": 0.5}, {"scale_rewards": "batch"}], ids=str)
 @pytest.mark.usefixtures("sampled")
-def test_span_credit_is_that_of_the_merged_batch(make: Any) -> None:
+def test_advantages_are_those_of_the_merged_batch(make: Any, settings: dict[str, Any]) -> None:
     def judge(sample: Sample) -> Verdict:
         count, end = len(sample.completion.split()), len(sample.completion)
         wrong = Span(0, 5, 0.0, -0.1 * count, "entity", "", 0)
         spans = wrong, Span(end - 2, end, 1.0, 0.2, "entity", "", 1)
         return Verdict(half_solved(sample), spans=spans)
 
-    settings = {"span_coef": 0.5, "max_completion_length": 64}
+    settings = {"max_completion_length": 64, **settings}
     trainer = make(Scored(judge), dynamic_sampling=True, **settings)
     output = step(trainer, [2, 7])
     expected = step(make(Scored(judge), **settings), rows_of(trainer, output)[::4])
-    assert output["advantages"].shape == output["completion_ids"].shape
     torch.testing.assert_close(output["advantages"], expected["advantages"])
+    assert output["advantages"].std() > 0.1
 
 
 @pytest.mark.usefixtures("sampled")
 def test_log_probabilities_are_kept(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As vLLM gives them: each token's log-probability follows its completion into the merged
-    batch.
-    """
+    """Each token's log-probability, as of vLLM, follows its completion into the merged batch."""
     plain = GRPOTrainer._generate_single_turn
 
     def sample(*args: Any, **kwargs: Any) -> tuple[list[list[int]], list[list[float]]]:
@@ -306,9 +297,7 @@ def test_log_probabilities_are_kept(make: Any, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("sampled")
 def test_the_effective_batch_stays_full_on_half_solved_data(make: Any) -> None:
-    """A run over data of which half is solved: groups without variance are in stock batches, and in
-    none of ours.
-    """
+    """Groups without variance are in stock batches, and in none of ours."""
     for dynamic, empty in ((False, [0.5, 0.5, 0.5, 0]), (True, [0, 0, 0, 0])):
         settings = {"max_steps": 4, "max_resamples": 20, "dynamic_sampling": dynamic}
         trainer = make(Scored(half_solved), **settings)

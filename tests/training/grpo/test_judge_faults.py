@@ -1,10 +1,7 @@
-"""Judges that fail in a step of the real TRL trainer: rows without a score, never a number, and no
-run that hangs.
-"""
+"""Judges that fail in a step of the real trainer: rows without a score, and no run that hangs."""
 
 import math
 import re
-import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -106,7 +103,8 @@ def test_what_the_judge_breaks_is_no_number(make: Any, judge: Any) -> None:
     verdicts = trainer.recorders[0].verdicts
     assert [(each.score, each.status.failed) for each in verdicts] == [(None, True)] * 8
     trainer.args.max_failed_fraction = 0.5
-    with pytest.raises(JudgeFailure, match=re.escape(verdicts[0].note)):
+    note = re.escape(verdicts[0].note)
+    with pytest.raises(JudgeFailure, match=rf"100% of .* is 50%\); .* on rank 0: {note}$"):
         batch_of(trainer, TEXTS)
 
 
@@ -145,9 +143,7 @@ def test_a_judge_that_two_rewards_share_is_counted_once(make: Any, tmp_path: Pat
 
 
 def test_the_none_trap(make: Any) -> None:
-    """One of four rows failed, beside another reward. TRL's own sum takes the missing score for
-    a 0.
-    """
+    """One of four rows failed, beside another reward. TRL's own sum takes its score for a 0."""
     verdicts = {
         text: Verdict(score) for text, score in zip(TEXTS, [0, 0.8, 0.9, 0.7], strict=False)
     }
@@ -175,21 +171,6 @@ def test_a_failed_row_moves_nothing_in_any_sum(make: Any, aggregation: str, scal
     others = torch.cat([advantages[:3], advantages[4:7]])
     assert others.isfinite().all()
     assert others.abs().max() > 0
-
-
-def test_a_dead_server_stops_the_run_in_one_sentence(make: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    judge = ChatJudge(f"http://127.0.0.1:{port}", "m", deadline=1.0)
-    trainer = make(PoshReward(judge), constant, max_failed_fraction=0.5)
-    ids = ids_of(trainer, TEXTS)
-    trainer._generate_single_turn = lambda *args, **kwargs: (ids, None)
-    with pytest.raises(JudgeFailure) as error:
-        trainer.train()
-    told = rf"100% of .*\(max_failed_fraction is 50%\); .* rank 0: .*127.0.0.1:{port} within 1 s"
-    assert re.match(told, str(error.value))
-    assert "\n" not in str(error.value)
-    assert metrics_of(trainer)["judge/timeout"][0] > 0
 
 
 def test_a_missing_column_that_the_trainer_cannot_know_of_is_the_same_error(make: Any) -> None:

@@ -50,16 +50,20 @@ def test_marks_and_silent_judges_travel_unchanged() -> None:
     assert gathered_step.failed.tolist() == [True, False]
 
 
-@pytest.mark.parametrize("failed", [[False, False], [True, True]])
-def test_the_keys_are_always_the_same(failed: Any) -> None:
-    step = gathered(Usage(), failed, failed)
+@pytest.mark.parametrize(
+    ("judged", "scored", "fraction"),
+    [
+        ([False, False], [False, False], 0.0),
+        ([True, True], [True, True], 1.0),
+        ([True, True, False], [False, True], 2 / 3),  # not all that was judged is scored
+        ([], [], math.nan),
+    ],
+)
+def test_keys_are_always_the_same(judged: Any, scored: Any, fraction: float) -> None:
+    step = gathered(Usage(), judged, scored)
     assert step.metrics.keys() == {f"judge/{key}" for key in KEYS}
-    assert step.failed.tolist() == failed
-    assert step.metrics["judge/failed_fraction"] == failed[0]
-
-
-def test_a_step_without_completions_has_no_fraction() -> None:
-    assert math.isnan(gathered(Usage(), [], []).metrics["judge/failed_fraction"])
+    assert step.failed.tolist() == scored
+    assert step.metrics["judge/failed_fraction"] == pytest.approx(fraction, nan_ok=True)
 
 
 def test_counts_of_ranks_are_summed_and_times_are_the_slowest_ranks() -> None:
@@ -100,9 +104,3 @@ def test_usage_of_several_judges(tmp_path: Path) -> None:
     one.usage.prompt_tokens += 5
     assert total_usage([cached]).since(before) == Usage(prompt_tokens=5, peak_memory_bytes=7)
     assert total_usage([MatchJudge()]) == Usage()
-
-
-def test_rows_that_are_scored_are_not_all_that_were_judged() -> None:
-    step = gathered(Usage(), [True, True, False], [False, True])
-    assert step.failed.tolist() == [False, True]
-    assert step.metrics["judge/failed_fraction"] == pytest.approx(2 / 3)

@@ -1,6 +1,4 @@
-"""A step's rewards are asked at the same time where they wait for servers, and give the numbers of
-asking one after another.
-"""
+"""Rewards that wait for servers are asked at once, with the numbers of one after another."""
 
 import json
 import math
@@ -126,9 +124,7 @@ def uneven(body: dict) -> float:
 
 
 def all_kinds(url: str, reward_url: str, folder: Path) -> list[Reward]:
-    """Some judges are here, others behind a server. Some rewards share a judge, a cache's file, or
-    the parser.
-    """
+    """Judges here and behind a server; some share a judge, a cache's file, or the parser."""
     shared = ChatJudge(url, "m")
     file = folder / "ratings.sqlite"
     return [
@@ -195,7 +191,7 @@ def count_of(judge: Judge) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("kind", ["two chats of one server", "token ids of two servers"])
 def test_two_servers_are_asked_at_once(kind: str, server: Server, folder: str) -> None:
-    """Each of two judges has one question under way at most. Its server answers when both have."""
+    """Each judge has one question under way at most. Its server answers when both have."""
     other = Server()
     both = threading.Barrier(2)
 
@@ -255,12 +251,6 @@ def test_judges_of_a_step_are_awake_one_after_another_and_each_once() -> None:
 # Who shares a thread.
 
 
-def test_one_reward_behind_a_server_needs_no_thread() -> None:
-    asked_by: list[int] = []
-    step(Asking(Elsewhere(lambda: asked_by.append(threading.get_ident()))))
-    assert asked_by == [threading.get_ident()]
-
-
 def test_judges_here_are_asked_by_the_callers_thread_in_order() -> None:
     notes: list[tuple[str, int]] = []
 
@@ -291,6 +281,7 @@ def test_rewards_that_share_a_judge_share_a_thread(server: Server, tmp_path: Pat
         ([remote, Asking(away), RemoteReward(server.url)], [[0], [1], [2]]),
         ([remote, Asking(away), remote], [[0, 2], [1]]),
         ([local, Scored(lambda _: 1.0), remote], [[0, 1], [2]]),
+        ([Asking(other)], [[0]]),  # a reward behind a server needs no thread
         ([], [[]]),
     ]:
         assert by_thread(rewards) == numbers
@@ -308,14 +299,6 @@ def test_caches_of_equal_judges_in_one_file_share_a_thread(tmp_path: Path) -> No
     assert by_thread([first, cached(8000, "n", "ratings.sqlite")]) == [[0], [1]]
 
 
-class Published(PoshReward):
-    """PoSh as published, which reads the likeliest tokens, without its prompts and parser."""
-
-    def __init__(self, judge: Judge) -> None:
-        super().__init__(judge)
-        self.mode = "published"
-
-
 def test_exact_ids_and_the_likeliest_tokens_are_not_asked_of_one_server_together() -> None:
     """vLLM (V1 runner, read in 0.33) spoils the likeliest tokens beside exact ids."""
     url, other = "http://127.0.0.1:8000", "http://127.0.0.1:8001/v1"
@@ -323,7 +306,7 @@ def test_exact_ids_and_the_likeliest_tokens_are_not_asked_of_one_server_together
     ids = [Asking(ServerJudge(url, "m")), Asking(ServerJudge(url, "m"))]
     elsewhere = [Asking(ServerJudge(other, "m")), Asking(ChatJudge(other, "m"))]
     assert by_thread(chats) == [[0], [1]]
-    published = Published(ServerJudge(url, "m"))
+    published = PoshReward(ServerJudge(url, "m"), score="precision", mode="published")
     assert by_thread(ids) == [[0], [1]]
     assert by_thread([*ids, published]) == [[0, 1, 2]]
     assert by_thread([published, chats[0]]) == [[0], [1]]

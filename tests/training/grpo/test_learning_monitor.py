@@ -192,13 +192,3 @@ def test_an_optimizer_without_the_policy_is_named(make: Any) -> None:
     trainer.optimizer.param_groups[0]["params"] = [torch.nn.Parameter(torch.zeros(1))]
     trainer.train()
     assert "optimizer holds no trained" in trainer.learning_monitor.stopped
-
-
-def test_without_a_reward_of_ours_the_log_is_trls(make: Any) -> None:
-    of_length = lambda completions, **_: [float(len(str(c))) for c in completions]  # noqa: E731
-    logs = []
-    for stock in (True, False):
-        trainer = make(of_length, stock=stock)
-        trainer.train()
-        logs.append({key for line in trainer.state.log_history for key in line})
-    assert logs[0] == logs[1]

@@ -1,11 +1,10 @@
-"""No number that is not finite reaches the weights, and a step in which nothing is scored is no
-step.
-"""
+"""No number that is not finite reaches the weights; a step without a score is no step."""
 
 import logging
 import math
 import re
 from collections.abc import Callable
+from random import random
 from typing import Any
 
 import pytest
@@ -16,9 +15,11 @@ from spanreward.rewards.base.verdict import Sample, Status
 from spanreward.rewards.reward.reward import summarise
 from spanreward.training.grpo.recorder import Recorder
 from spanreward.training.grpo.trainer import JudgeFailure, NothingScored
-from tests.support.batches import batch_of, ids_of, weights_of
+from spanreward.training.ranks.groups import MixedGroup
+from tests.support.batches import batch_of, ids_of, score_ids, weights_of
 from tests.support.tiny_trainer import Scored, scenes
 
+INF = math.inf
 TEXTS = ["A red circle.", "A blue star.", "A green square.", "A large hexagon."] * 2
 
 
@@ -53,8 +54,17 @@ def test_a_step_whose_every_reward_is_huge_says_so(make: Any) -> None:
         batch_of(make(Scored(by_text), everything), TEXTS)
 
 
-@pytest.mark.parametrize("value", [math.inf, -math.inf, 1e300, 1e38])
-@pytest.mark.parametrize("scale", ["none", "group", "batch"])
+@pytest.mark.parametrize(
+    ("value", "scale"),
+    [
+        (INF, "none"),
+        (-INF, "none"),
+        (1e300, "none"),
+        (1e38, "none"),
+        (INF, "group"),
+        (1e38, "batch"),
+    ],
+)
 def test_the_weights_stay_where_they_belong(make: Any, value: float, scale: str) -> None:
     settings = {"max_failed_fraction": 1.0, "scale_rewards": scale, "max_grad_norm": 0.0}
     trainer = make(Scored(by_text), huge(1, value), **settings)
@@ -69,9 +79,12 @@ def unreferenced(empty: list[str]) -> Dataset:
     return scenes().remove_columns("reference").add_column("reference", [empty] * 16)
 
 
-@pytest.mark.parametrize("empty", [[], [""], [" \n"]])
-def test_a_step_in_which_nothing_is_scored_stops(make: Any, empty: list[str]) -> None:
-    trainer = make(PoshReward("match"), data=unreferenced(empty), span_coef=0.5)
+@pytest.mark.parametrize(("empty", "dynamic"), [([], False), ([""], True), ([" \n"], False)])
+def test_a_step_in_which_nothing_is_scored_stops(
+    make: Any, empty: list[str], dynamic: bool
+) -> None:
+    data = unreferenced(empty)
+    trainer = make(PoshReward("match"), data=data, span_coef=0.5, dynamic_sampling=dynamic)
     said = r"step's 8 completions .*: posh, .* 'reference', says 'no reference .*fill the column"
     with pytest.raises(NothingScored, match=said):
         trainer.train()
@@ -82,9 +95,7 @@ NOTHING = Scored(lambda sample: Verdict(None, Status.NOT_APPLICABLE, note="no co
 
 
 def test_a_step_with_a_score_goes_on(make: Any) -> None:
-    """One scored row, by any reward function, is enough; a judge that failed everywhere is another
-    matter, and an evaluation may be of few rows.
-    """
+    """One scored row is enough; a judge that failed everywhere, or an evaluation, needs none."""
     only_one = lambda completions, **_: [0.5] + [None] * (len(completions) - 1)  # noqa: E731
     batch_of(make(NOTHING, only_one), TEXTS)
     failing = Scored(lambda sample: Verdict(None, Status.ERROR, note="gone"))
@@ -144,3 +155,22 @@ def test_a_typo_in_a_reward_is_named_in_trls_own_trainer(
     assert len(ours) == 2
     assert "AttributeError: 'Sample'" in ours[0]
     assert re.match("boom .* 8 of 8 completions", ours[1])
+
+
+@pytest.mark.parametrize("reward", [Scored(lambda sample: 0.5), huge(8)], ids=["ours", "own"])
+def test_a_group_of_two_rows_is_refused(reward: Any, make: Any) -> None:
+    trainer = make(reward)
+    ids = ids_of(trainer, ["A star."] * 8)
+    score_ids(trainer, ids, [0, 0, 0, 0, 1, 1, 1, 1])
+    with pytest.raises(MixedGroup, match=r"^group 2 .* picture 1.* picture 2"):
+        score_ids(trainer, ids, [0, 0, 0, 0, 1, 1, 2, 2])
+
+
+def test_what_a_transform_makes_by_chance_is_one_row_by_its_prompt(make: Any) -> None:
+    def cropped(batch: dict[str, Any]) -> dict[str, Any]:
+        return {**batch, "corner": [random() for _ in batch["prompt"]]}
+
+    data = scenes(8).remove_columns("image").with_transform(cropped)
+    trainer = make(Scored(lambda sample: 0.5), data=data)
+    assert len(set(trainer._marks_of([data[0], data[0]]))) == 1
+    assert len(set(trainer._marks_of([data[0], data[1]]))) == 2

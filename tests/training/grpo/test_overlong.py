@@ -33,10 +33,7 @@ def punishments(count: int) -> torch.Tensor:
 @example([1.0, 0.0, 0.02, 0.01, 0.0, 0.01, 0.02, 0.0], 0.5)  # the best by far
 @settings(max_examples=400)
 def test_the_others_keep_three_quarters(shape: list[float], spread: float) -> None:
-    """The unit of an advantage is the group's standard deviation, which is what a punishment
-    changes for the others. Up to 8 completions it is compared with that of the group unpunished,
-    up to 16 also with that of the others alone.
-    """
+    """By the unit of an advantage, the group's deviation; the long completion is the first."""
     values = torch.tensor(shape, dtype=torch.float64)
     width = values.max() - values.min()
     if width < 1e-3:
@@ -66,9 +63,7 @@ def test_a_share_of_the_punishment(shape: list[float], spread: float, share: flo
 
 
 def test_the_numbers_of_the_issue() -> None:
-    """Eight completions with a deviation of .03, one of them near the limit. Fixed at 1, a
-    punishment of .6 leaves the others an eighth of their differences, one of 1 a thirteenth.
-    """
+    """Fixed at 1, a punishment of .6 leaves the others an eighth of their differences."""
     rewards = torch.tensor([0.5, 0.45, 0.47, 0.48, 0.5, 0.51, 0.52, 0.535])
     unit = rewards.std()
     assert float(unit) == pytest.approx(0.028, abs=1e-3)

@@ -20,9 +20,7 @@ TEXTS = ["A red circle above a star.", "A circle is there.", "A red circle.", "C
 
 @pytest.mark.parametrize("stock", [True, False])
 def test_advantages_follow_the_comparisons_within_a_group(make: Any, stock: bool) -> None:
-    """Two groups of four, the second one's texts all longer: each is compared with its own siblings
-    alone.
-    """
+    """The second group's texts are all longer: each is compared with its siblings alone."""
     judge = PairJudge(better(len))
     trainer = make(PairwiseReward(judge), stock=stock)
     texts = [*TEXTS, *(f"There it is. {text}" for text in TEXTS)]
@@ -31,14 +29,6 @@ def test_advantages_follow_the_comparisons_within_a_group(make: Any, stock: bool
     assert sorted(advantages[:4], reverse=True) == advantages[:4]  # the longer, the better
     # and not: everybody of the second group
     assert advantages[4:] == pytest.approx(advantages[:4], abs=0.3)
-
-
-def test_a_judge_of_slots_teaches_nothing(make: Any) -> None:
-    trainer = make(PairwiseReward(PairJudge(lambda probe: "A")))
-    texts = ["A red circle above a star."] * 2 + ["A blue circle below a star."] * 2
-    assert abs(batch_of(trainer, texts * 2)["advantages"]).max() < 1e-3
-    (logged,) = trainer._metrics["train"]["pairwise/orders_disagree"]
-    assert logged == pytest.approx(1.0)
 
 
 CUT = "the 8 completions .* gets 4"
@@ -58,9 +48,7 @@ WHOLE = {"steps_per_generation": 2}
 def test_a_group_on_two_ranks_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, ranks: int, message: str
 ) -> None:
-    """Each rank would rank its half by itself, and TRL would join the two scales: +1.23 for the
-    fourth of eight in place of -.30.
-    """
+    """Each rank would rank its half: +1.23 for the fourth of eight in place of -.30."""
     monkeypatch.setattr(SpanGRPOConfig, "world_size", ranks)
     given = {"train_dataset": scenes()}
     if settings.pop("eval", False):

@@ -85,9 +85,7 @@ def test_a_clock_counts_up_to_an_exception(clock: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"dynamic_sampling": True, "max_resamples": 1}], ids=str)
 def test_a_run_logs_where_its_seconds_went(make: Any, settings: dict[str, Any]) -> None:
-    """Two steps share a batch, so that the old policy's log-probabilities are needed and the second
-    samples nothing.
-    """
+    """Two steps share a batch: log-probabilities are needed, and the second samples nothing."""
     shared = {"steps_per_generation": 2, "per_device_train_batch_size": 4}
     trainer = make(PoshReward(Slow()), max_failed_fraction=1.0, **shared, **settings)
     trainer.train()

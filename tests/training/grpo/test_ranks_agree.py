@@ -1,6 +1,4 @@
-"""Two real ranks score given completions as one does, a group that straddles them and drawn prompts
-included.
-"""
+"""Two real ranks score as one, with a group that straddles them and with drawn prompts."""
 
 import json
 from pathlib import Path

@@ -8,7 +8,7 @@ from hypothesis import example, given, strategies as st
 from tokenizers import AddedToken, Tokenizer
 
 from experiments.scenes.policy import tiny_tokenizer
-from spanreward.rewards import HarmonicReward, LaveReward, PoshReward, Reward
+from spanreward.rewards import PoshReward, Reward
 from spanreward.rewards.base.verdict import Sample, Span, Status, Verdict
 from spanreward.training.grpo.reasoning import (
     Parts,
@@ -154,6 +154,15 @@ def test_spans_of_several_turns_move_onto_the_completion() -> None:
     assert elsewhere.text == elsewhere.answer == "Let me look.\n\nNo.\n\nA red star."
 
 
+@pytest.mark.parametrize(
+    ("turn", "place"),
+    [("A red star.", (25, 36)), ("A blue star.", (12, 24)), ("", (36, 36))],
+)
+def test_the_last_turn_is_found_in_the_text_of_all(turn: str, place: tuple[int, int]) -> None:
+    text = "A red star. A blue star. A red star."
+    assert split_turns(SPELLED, SPELLED.encode(text).ids, [turn]) == Parts(text, (place,))
+
+
 ANSWER = "A red star."
 SPANS = (Span(2, 5, 0.0, -0.3, "attribute", "", 0), Span(6, 10, 1.0, 0.1, "entity", "", 1))
 TEMPLATE = {  # as TRL's for Qwen3: `content` without the reasoning and the white space behind it
@@ -218,9 +227,7 @@ def test_reasoning_is_not_judged_and_carries_no_credit(make: Any, parsed: bool) 
 
 
 def test_without_the_option_a_response_template_tells_the_answer(make: Any) -> None:
-    """TRL's content lacks the reasoning that the ids hold: the answer is found in them, and gets
-    its credit.
-    """
+    """The answer is found in the ids, which hold the reasoning that TRL's content lacks."""
     reward = ByAnswer({ANSWER: Verdict(0.25, spans=SPANS), "No.": Verdict(0.75)})
     trainer = make(reward, span_coef=2.0, **LONG)
     trainer._tokenizer.response_template = TEMPLATE
@@ -231,19 +238,12 @@ def test_without_the_option_a_response_template_tells_the_answer(make: Any) -> N
     assert trainer._metrics["train"]["spans/unaligned_fraction"] == [0.0]
 
 
-@pytest.mark.parametrize(
-    "text", ["<think>A red star", "<think>A red star</think>", "A red star</think>\n\n "]
-)
-def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(make: Any, text: str) -> None:
+def test_no_answer_is_a_real_zero_for_which_no_judge_is_asked(make: Any) -> None:
     judge = FakeJudge()
-    rewards = [PoshReward(judge), LaveReward(judge), HarmonicReward(judge, criteria=["clarity"])]
-    data = scenes().add_column("question", ["What is it?"] * 16)
-    data = data.add_column("answers", [["star"]] * 16)
-    trainer = make(*rewards, data=data, span_coef=0.5, reasoning_end=END, **LONG)
-    output = batch_of(trainer, [text] * 8)
-    for recorder in trainer.recorders:
-        found = {(verdict.status, verdict.score) for verdict in recorder.verdicts}
-        assert found == {(Status.EMPTY, 0.0)}
+    trainer = make(PoshReward(judge), span_coef=0.5, reasoning_end=END, **LONG)
+    output = batch_of(trainer, ["<think>A red star", "A red star</think>\n\n "] * 4)
+    found = [(verdict.status, verdict.score) for verdict in trainer.recorders[0].verdicts]
+    assert found == [(Status.EMPTY, 0.0)] * 8
     assert judge.rated == judge.written == []
     assert output["advantages"].abs().max() == 0
 

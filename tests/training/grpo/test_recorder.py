@@ -85,11 +85,19 @@ def test_what_the_trainer_makes_of_a_batch_is_kept_until_the_next() -> None:
     assert (recorder.advantages, recorder.token_advantages, recorder.paid) == (None, {}, [])
 
 
-def test_a_step_whose_judge_is_not_awake_fails_its_rows_and_logs_that() -> None:
-    recorder = Recorder(PoshReward(MatchJudge()))
+class Gone(MatchJudge):
+    def __enter__(self) -> Self:
+        raise OSError("its engine is gone")
+
+
+def test_a_judge_that_cannot_be_woken_fails_its_rows_and_logs_that() -> None:
+    recorder = Recorder(PoshReward(Gone()))
     logged: dict[str, float] = {}
-    recorder.judge(PROMPTS, TEXTS, "it sleeps", logged.__setitem__, **COLUMNS)
-    assert {verdict.note for verdict in recorder.verdicts} == {"it sleeps"}
+    scores = recorder(PROMPTS, TEXTS, log_metric=logged.__setitem__, **COLUMNS)
+    assert scores == [None] * 3
+    (note,) = {verdict.note for verdict in recorder.verdicts}
+    assert "its engine is gone" in note
+    assert {verdict.status for verdict in recorder.verdicts} == {Status.ERROR}
     assert logged["posh/failed_fraction"] == 1
 
 
@@ -115,19 +123,3 @@ def test_watchers_are_called_after_every_batch_when_the_judge_is_asleep_again() 
         assert len(calls) == 1
     recorder(PROMPTS, TEXTS, **COLUMNS)
     assert calls == [(recorder, print, 0, 3), (recorder, None, 0, 3)]
-
-
-def test_a_judge_that_cannot_be_woken_fails_its_rows_and_raises_nothing() -> None:
-    class Gone(MatchJudge):
-        def __enter__(self) -> Self:
-            raise OSError("its engine is gone")
-
-    recorder = Recorder(PoshReward(Gone()))
-    assert recorder(PROMPTS, TEXTS, **COLUMNS) == [None] * 3
-    assert {verdict.status for verdict in recorder.verdicts} == {Status.ERROR}
-    assert "its engine is gone" in recorder.verdicts[0].note
-
-
-def test_a_missing_column_is_said_as_by_the_reward() -> None:
-    with pytest.raises(ValueError, match="the dataset column 'reference'"):
-        Recorder(PoshReward(MatchJudge()))(PROMPTS, TEXTS, id=[1, 2, 3])

@@ -1,8 +1,4 @@
-"""Policies that call tools: the assistant's last message is judged, and credit goes to tokens that
-the policy wrote.
-
-TRL's own loop calls the tools, of a tiny model whose sampled texts a test chooses.
-"""
+"""Policies whose tools TRL's own loop calls: what is judged, and which tokens get credit."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -15,7 +11,6 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer, chat_template_utils
 
 from spanreward.rewards import Sample, Span, Verdict
-from spanreward.training.grpo.reasoning import split_turns
 from spanreward.training.grpo.trainer import SpanGRPOConfig, SpanGRPOTrainer
 from spanreward.training.policy import load_policy
 from tests.support.batches import weights_of
@@ -241,16 +236,3 @@ def test_the_last_turns_reasoning_ends_where_it_says_so(made: Any) -> None:
     batch_of(trainer)
     assert judged(reward) == [*ANSWERS, *ANSWERS]
     assert trainer._metrics["train"]["spans/rows_without_credit"] == [0.0]
-
-
-def test_the_last_turn_is_found_in_the_text_of_all(tmp_path: Path) -> None:
-    save_llama(tmp_path)
-    _, tokenizer = load_policy(str(tmp_path))
-    ids = tokenizer("A red star. A blue star. A red star.")["input_ids"]
-    whole = tokenizer.decode(ids)
-    for turn, behind in (("A red star.", ""), ("A blue star.", " A red star."), ("", "")):
-        parts = split_turns(tokenizer.backend_tokenizer, ids, [turn])
-        assert (parts.answer, parts.text) == (turn, whole)
-        end = len(whole) - len(behind)
-        assert parts.places == ((end - len(turn), end),)
-    assert split_turns(tokenizer.backend_tokenizer, ids, ["elsewhere"]).text == "elsewhere"

@@ -9,16 +9,15 @@ weights makes .1 and more.
 """
 
 import importlib.util
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.gpu.models import save_policy
 from tests.gpu.phases.common import SIZES
+from tests.support.files import read_lines
 from tests.support.paths import ROOT
 from tests.support.torchvision_on_cpu import FOLDER, with_torchvision
 
@@ -45,18 +44,6 @@ def there() -> None:
         pytest.skip("needs vllm and torchvision: make test-vllm")
 
 
-def python(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env={**with_torchvision(), "VLLM_CPU_KVCACHE_SPACE": "1", **variables},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-
-
 def train(
     policy: Path, output: Path, ranks: int, *changes: str
 ) -> subprocess.CompletedProcess[str]:
@@ -66,12 +53,16 @@ def train(
         launch = ["-m", *torchrun, *launch]
     size = f"trainer.per_device_train_batch_size={16 // ranks}"
     settings = (f"policy.model={policy}", f"output={output}", *SMALL, *changes, size)
-    return python(*launch, *settings, ACCELERATE_USE_CPU="true")
-
-
-def steps_of(output: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-    return [line for line in lines if "loss" in line]
+    variables = {"VLLM_CPU_KVCACHE_SPACE": "1", "ACCELERATE_USE_CPU": "true"}
+    return subprocess.run(
+        [sys.executable, *launch, *settings],
+        cwd=ROOT,
+        env={**with_torchvision(), **variables},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,46 +77,11 @@ def test_it_samples_with_the_trainers_weights_and_pictures(
     done = train(tmp_path / "policy", tmp_path / "out", ranks, *changes)
     assert done.returncode == 0, done.stderr[-5000:]
     assert "Traceback" not in done.stderr  # as where the engine outlives its process group
-    steps = steps_of(tmp_path / "out")
+    lines = read_lines(tmp_path / "out/metrics.jsonl")
+    steps = [line for line in lines if "loss" in line]
     assert len(steps) == STEPS
     for step in steps:
         assert step["grad_norm"] > 0
         assert step["sampling/sampling_logp_difference/max"] < 1e-3
         assert step["seconds/push"] > 0
         assert step["judge/failed_fraction"] == 0
-
-
-def test_a_processor_unlike_the_folders_is_refused(tmp_path: Path) -> None:
-    """The trainer's scales pictures down to fewer tokens, and vLLM's is the one in the model's
-    folder.
-    """
-    save_policy("Qwen/Qwen2.5-VL-3B-Instruct", SIZES["toy"], tmp_path / "policy")
-    done = python("-c", MINE, str(tmp_path / "policy"), str(tmp_path / "out"))
-    assert done.returncode != 0
-    assert "prompt with pictures as" in done.stderr
-    assert "save your processor" in done.stderr
-
-
-MINE = """
-import sys
-from datasets import Dataset
-from transformers import AutoModelForImageTextToText, AutoProcessor
-from spanreward import PoshReward, SpanGRPOConfig, SpanGRPOTrainer
-from tests.support.tiny_models import drawing
-from tests.support.trl_engine_on_cpu import on_cpu
-
-if __name__ == "__main__":
-    on_cpu()
-    folder, output = sys.argv[1:]
-    rows = [{"prompt": [{"role": "user", "content": "Describe it."}], "image": drawing(seed, (224, 168)),
-             "reference": "A red circle is left of a blue square."} for seed in range(4)]
-    args = SpanGRPOConfig(
-        output, use_cpu=True, bf16=False, use_vllm=True, vllm_mode="colocate", vllm_enable_sleep_mode=True,
-        vllm_max_model_length=512, per_device_train_batch_size=4, num_generations=2, max_completion_length=8,
-        max_steps=1, report_to="none",
-    )
-    processor = AutoProcessor.from_pretrained(folder, padding_side="left")
-    processor.image_processor.size = {"shortest_edge": 28 * 28, "longest_edge": 16 * 28 * 28}
-    model = AutoModelForImageTextToText.from_pretrained(folder, dtype="float32")
-    SpanGRPOTrainer(model, PoshReward("match"), args, Dataset.from_list(rows), processing_class=processor).train()
-"""

@@ -10,7 +10,7 @@ Equal recipes make equal examples.
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Annotated, Literal
@@ -79,24 +79,11 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
 
     Raises RecipeError, ValueError, OSError.
     """
-    # The captions of each picture, from all files. A dict keeps its keys in order and each once.
-    captions: dict[str, dict[str, None]] = defaultdict(dict)
-    for path, columns in recipe.captions.items():
-        for name, texts in read_each(path, ("reference",), picture_and_texts, columns):
-            captions_of_picture = captions[name]
-            for text in texts:
-                captions_of_picture[text.strip()] = None
-    # The examples that a large judge or people have labelled.
-    labelled_examples: list[Example] = []
-    for teacher_file in recipe.teacher:
-        labelled_examples += read_teacher(teacher_file)
-    for path, columns in recipe.labels.items():
-        for sample, mistakes in read_marked(path, columns):
-            labelled_examples.append(labelled_example(sample, mistakes))
+    captions = _captions_by_picture(recipe)
+    labelled = _labelled_examples(recipe)
     # The place of each picture in [0, 1), which decides its use.
     place_of_picture: dict[str, float] = {}
-    labelled_pictures = [example.picture for example in labelled_examples]
-    for name in (*captions, *labelled_pictures):
+    for name in (*captions, *(example.picture for example in labelled)):
         place_of_picture[name] = place_of(name, recipe.seed)
     first_held_out = 1 - recipe.held_out * (1 - recipe.unseen)
     # (first place, end, share of the examples) of the pictures to train on and of those held out.
@@ -104,26 +91,12 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
     to_hold_out = (first_held_out, 1.0, recipe.held_out)
     sides = []
     for first, end, share in (to_train_on, to_hold_out):
-        side_captions = {}
-        for name, captions_of_picture in captions.items():
-            # A change needs two captions: one is changed, and the other is the target.
-            if first <= place_of_picture[name] < end and len(captions_of_picture) > 1:
-                side_captions[name] = list(captions_of_picture)
-        examples = []
-        for example in labelled_examples:
-            if first <= place_of_picture[example.picture] < end:
-                examples.append(example)
-        if side_captions:
-            count = round(recipe.examples * share)
-            examples += changed_examples(side_captions, recipe, count)
+        names = {name for name, place in place_of_picture.items() if first <= place < end}
+        side_captions = {name: captions[name] for name in captions if name in names}
+        examples = [example for example in labelled if example.picture in names]
+        examples += changed_examples(side_captions, recipe, round(recipe.examples * share))
         if not examples:
-            changeable = [texts for texts in captions.values() if len(texts) > 1]
-            raise RecipeError(
-                f"of {len(place_of_picture)} pictures, {len(changeable)} "
-                "of them with two captions or more, which changing needs, some must be left to "
-                "train on and some to hold out: give more data, or change "
-                f"held_out={recipe.held_out} and unseen={recipe.unseen}."
-            )
+            raise RecipeError(_why_too_few(recipe, captions, len(place_of_picture)))
         sides.append(examples)
     pictures: dict[str, list[str]] = {"read": [], "unseen": []}
     for name, place in place_of_picture.items():
@@ -133,21 +106,70 @@ def examples_of(recipe: JudgeRecipe) -> tuple[list[Example], list[Example], dict
     return train, held_out, pictures
 
 
+def _captions_by_picture(recipe: JudgeRecipe) -> dict[str, list[str]]:
+    """Returns the captions of each picture, each once, from all of the recipe's files of captions.
+
+    Example: {"5123": ["A dog sits.", "A brown dog."]}. Raises ValueError, OSError.
+    """
+    # A dict keeps its keys in order and each once.
+    captions: dict[str, dict[str, None]] = defaultdict(dict)
+    for path, columns in recipe.captions.items():
+        for name, texts in read_each(path, ("reference",), picture_and_texts, columns):
+            captions_of_picture = captions[name]
+            for text in texts:
+                captions_of_picture[text.strip()] = None
+    return {name: list(texts) for name, texts in captions.items()}
+
+
+def _labelled_examples(recipe: JudgeRecipe) -> list[Example]:
+    """Returns the examples that a large judge or people have labelled, from all of the recipe's
+    files.
+
+    Raises RecipeError, ValueError, OSError.
+    """
+    examples: list[Example] = []
+    for teacher_file in recipe.teacher:
+        examples += read_teacher(teacher_file)
+    for path, columns in recipe.labels.items():
+        for sample, mistakes in read_marked(path, columns):
+            examples.append(labelled_example(sample, mistakes))
+    return examples
+
+
+def _why_too_few(recipe: JudgeRecipe, captions: Mapping[str, Sequence[str]], pictures: int) -> str:
+    """Returns a sentence on a recipe whose data leave no examples to train on or to hold out.
+
+    captions: the captions of each picture, by the picture's name. pictures: the number of all
+    pictures, with those of labelled examples.
+    """
+    changeable = [texts for texts in captions.values() if len(texts) > 1]
+    return (
+        f"of {pictures} pictures, {len(changeable)} "
+        "of them with two captions or more, which changing needs, some must be left to "
+        "train on and some to hold out: give more data, or change "
+        f"held_out={recipe.held_out} and unseen={recipe.unseen}."
+    )
+
+
 def picture_and_texts(sample: Sample) -> tuple[str, Sequence[str]]:
     """Returns the name of a row's picture, and the picture's captions."""
     return picture_of(sample), sample.references
 
 
 def changed_examples(
-    captions: dict[str, list[str]], recipe: JudgeRecipe, count: int
+    captions: Mapping[str, list[str]], recipe: JudgeRecipe, count: int
 ) -> list[Example]:
-    """Returns up to `count` examples of changed captions.
+    """Returns up to `count` examples of changed captions; none without a picture with two captions.
 
-    captions: at least two captions of each picture, by the picture's name.
+    captions: the captions of each picture, by the picture's name. A change needs two captions: one
+    is changed, and the other is the target. Pictures with a single caption are left out.
     """
+    changeable = {name: texts for name, texts in captions.items() if len(texts) > 1}
+    if not changeable:
+        return []
     random = Random(recipe.seed)
-    changes = Changes(captions, random)
-    names = list(captions)
+    changes = Changes(changeable, random)
+    names = list(changeable)
     # More kinds are drawn than needed, because not every caption can be changed in every way.
     weights = list(recipe.kinds.values())
     kinds = random.choices(list(recipe.kinds), weights, k=20 * count)
@@ -209,7 +231,10 @@ def place_of(name: str, seed: int) -> float:
 
 
 def read_teacher(path: str) -> list[Example]:
-    """Returns an example per pair of texts in a file of `spanreward judge label`.
+    """Returns an example for each pair of texts in a file of `spanreward judge label`.
+
+    A line of the file has the judge's rating of one phrase. Example: two lines on the phrases "red"
+    and "cat" of "a red cat" give one example with the marks ((2, 5, 0.0), (6, 9, 1.0)).
 
     Raises RecipeError, OSError.
     """
@@ -217,15 +242,7 @@ def read_teacher(path: str) -> list[Example]:
     marks: dict[tuple[str, str, str], list[MarkedRange]] = defaultdict(list)
     for where, row in read_table(path):
         try:
-            # How right the words are: the mean of the judge's rating, scaled to [0, 1].
-            probabilities = row["probabilities"]
-            levels = {float(level): float(p) for level, p in probabilities.items()}
-            low = min(levels)
-            high = max(levels)
-            mean = sum(level * p for level, p in levels.items())
-            right = (mean - low) / (high - low)
-            if not 0 <= right <= 1:
-                raise ValueError(f"{probabilities} is no distribution")
+            right = how_right(row["probabilities"])
             pair = row["text"], row["target"], row["picture"]
             marks_of_pair = marks[pair]
             for place in row["places"]:
@@ -238,3 +255,20 @@ def read_teacher(path: str) -> list[Example]:
     for (text, target, name), pair_marks in marks.items():
         examples.append(Example(text, target, tuple(pair_marks), name))
     return examples
+
+
+def how_right(probabilities: Mapping[str, float]) -> float:
+    """Returns how right words are by a judge's rating: the rating's mean, scaled to [0, 1].
+
+    Example: {"1": 0.25, "3": 0.25, "5": 0.5} has the mean 3.5, and gives 0.625.
+
+    probabilities: by the entry of the scale. Raises ValueError if they are no distribution.
+    """
+    levels = {float(level): float(p) for level, p in probabilities.items()}
+    low = min(levels)
+    high = max(levels)
+    mean = sum(level * p for level, p in levels.items())
+    right = (mean - low) / (high - low)
+    if not 0 <= right <= 1:
+        raise ValueError(f"{probabilities} is no distribution")
+    return right

@@ -11,6 +11,7 @@ bfloat16, and no layer is frozen unless the recipe sets frozen_layers.
 
 import json
 import shutil
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
@@ -100,7 +101,7 @@ def frozen_batch_and_rate(
     if recipe.frozen_layers is not None:
         frozen = recipe.frozen_layers
     elif weights >= LARGE_WEIGHTS and not gpu:
-        frozen = layers // 3
+        frozen = layers // 3  # a third of the layers
     else:
         frozen = 0
     batch = recipe.batch
@@ -108,7 +109,7 @@ def frozen_batch_and_rate(
         batch = 16 if weights < HUGE_WEIGHTS else 8
     rate = recipe.learning_rate
     if rate is None:
-        # falls with the square root
+        # the rate falls with the square root of the number of weights
         rate = HIGHEST_LEARNING_RATE * min(1, SMALL_WEIGHTS / weights) ** 0.5
     return frozen, batch, rate
 
@@ -128,28 +129,21 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
         check_new(recipe, [recipe.base, *recipe.captions, *recipe.labels, *recipe.teacher])
     base = packaged_model() if recipe.base == "minilm" else model_folder(recipe.base)
     tokenizer = padding_tokenizer(base)
-    count = AutoConfig.from_pretrained(base, trust_remote_code=False).num_hidden_layers
-    if (recipe.frozen_layers or 0) > count:  # before the long work
-        raise RecipeError(
-            f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} "
-            "layers."
-        )
+    layer_count = _checked_layer_count(base, recipe)
     # The examples, and the model with a new head of two labels.
     set_seed(recipe.seed)
     examples_to_train, examples_held_out, pictures = examples_of(recipe)
-    sides = [examples_to_train, examples_held_out]
     model = AutoModelForTokenClassification.from_pretrained(
         base, num_labels=2, dtype=torch.float32, trust_remote_code=False
     )
     on_gpu = torch.cuda.is_available()
-    frozen, batch, rate = frozen_batch_and_rate(recipe, model.num_parameters(), count, on_gpu)
-    freeze_layers(model, count, frozen)
+    frozen, batch, rate = frozen_batch_and_rate(recipe, model.num_parameters(), layer_count, on_gpu)
+    freeze_layers(model, layer_count, frozen)
     longest = min(MAX_TOKENS, tokenizer.model_max_length, max_readable_tokens(model))
     # A decoder reads a token only with the tokens before it, so it reads the text twice.
     encode = partial(encoded_windows, tokenizer, longest=longest, twice=is_decoder(model))
     train = list(chain(*map(encode, examples_to_train)))
     held_out = list(chain(*map(encode, examples_held_out)))
-    # The trainer, and the training.
     trainer = ByEpoch(
         model=model,
         args=training_arguments(recipe, batch, rate, on_gpu),
@@ -161,30 +155,61 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     )
     # A resumed run must have the same examples in the same order, so `begin_run` compares
     # fingerprints.
-    fingerprint = short_digest(repr((sides, pictures)))
+    fingerprint = short_digest(repr(([examples_to_train, examples_held_out], pictures)))
     begin_run(recipe, processes=1, checkpoint=checkpoint, data=fingerprint)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     # Trainer has loaded the best weights. They are calibrated on the held-out pictures.
     logits, labels, _ = trainer.predict(held_out)  # type: ignore[arg-type]
     loss, temperature = calibrated_temperature(logits, labels)
     divide_logits(model, temperature)
-    checks = []
-    for entry in trainer.state.log_history:
-        if "eval_loss" in entry:
-            checks.append([entry["step"], entry["eval_loss"]])
-    # The recipe, with the values that followed from the model's size.
-    complete_recipe = recipe.model_dump()
-    complete_recipe.update(frozen_layers=frozen, batch=batch, learning_rate=rate)
+    chosen = {"frozen_layers": frozen, "batch": batch, "learning_rate": rate}
     figures = {
         "temperature": temperature,
         "loss": loss,
         "auc": area_under_curve(logits, labels),
-        "checks": checks,
+        "checks": held_out_losses(trainer.state.log_history),
         "train": len(examples_to_train),
         "aside": len(examples_held_out),
         "pictures": pictures,
-        "recipe": complete_recipe,
+        # the recipe, with the values that followed from the model's size
+        "recipe": {**recipe.model_dump(), **chosen},
     }
+    _write_judge(output, model, tokenizer, figures)
+    return figures
+
+
+def _checked_layer_count(base: Path, recipe: JudgeRecipe) -> int:
+    """Returns the number of layers of the model in the folder `base`.
+
+    Raises RecipeError if the recipe freezes more layers, which is found before the long work.
+    """
+    count: int = AutoConfig.from_pretrained(base, trust_remote_code=False).num_hidden_layers
+    if (recipe.frozen_layers or 0) > count:
+        raise RecipeError(
+            f"recipe key frozen_layers is {recipe.frozen_layers}, and {recipe.base} has {count} "
+            "layers."
+        )
+    return count
+
+
+def held_out_losses(log_history: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+    """Returns [step, loss] for each time that the loss on the held-out pictures was measured.
+
+    Example: [[90, 0.41], [180, 0.38]]. log_history: the lines of Trainer's log.
+    """
+    losses = []
+    for entry in log_history:
+        if "eval_loss" in entry:
+            losses.append([entry["step"], entry["eval_loss"]])
+    return losses
+
+
+def _write_judge(output: Path, model: Any, tokenizer: Any, figures: dict[str, Any]) -> None:
+    """Writes the judge's folder: the calibrated model, the tokenizer, the model card and the
+    figures. Deletes the checkpoints.
+
+    figures: as `train_judge` returns them.
+    """
     tokenizer.model_max_length = max_readable_tokens(model)  # a judge's windows may be longer
     for part in (model, tokenizer):
         part.save_pretrained(output)
@@ -192,7 +217,6 @@ def train_judge(recipe: JudgeRecipe, resume: bool = False) -> dict[str, Any]:
     write_whole(output / SETTINGS_FILE, json.dumps(figures, indent=1) + "\n")
     for folder in checkpoint_folders(output):
         shutil.rmtree(folder)
-    return figures
 
 
 def freeze_layers(model: Any, count: int, frozen: int) -> None:
@@ -282,6 +306,9 @@ def encoded_windows(
 def label_of(place: tuple[int, int] | None, example: Example) -> int:
     """Returns how right a token is by its last mark, from 0 to LABEL_UNIT. Without a mark, and for
     an unknown mark (None), the label is IGNORED_LABEL.
+
+    Example: in "a red cat" with the marks ((0, 9, 1.0), (2, 5, 0.0)), "red" at (2, 5) has the label
+    0, and "cat" at (6, 9) has the label 1000.
 
     place: the token's characters [start, end) in the text, or None for a token that is not in the
     text.

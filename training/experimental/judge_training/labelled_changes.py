@@ -38,6 +38,7 @@ JOINING_WORDS = word_set("and or , a an the")
 ARTICLE_AT_END = re.compile(r"\b([Aa])n?( +)$")
 NEAR_SHARE = 0.7  # share of drawn pictures that must have a word in common
 MAX_TARGET_CAPTIONS = 4
+MAX_TRIED_PICTURES = 20  # so many pictures are drawn to find a word that may replace another
 COMPLETE_CAPTIONS = 3  # a target of so many captions has nearly every right word
 UNCLAIMED_GRAMMAR = read_yaml_file(Path(__file__).with_name("unclaimed.yaml"))
 CharacterRanges = list[tuple[int, int]]  # characters [start, end)
@@ -141,29 +142,43 @@ class Changes:
         text, places = self.changed(kind, name, caption)
         if not places and kind not in ("right", "unclaimed"):
             return None
-        # The words of the caption that are missing in the target.
+        # A token's last mark counts. So the first mark makes everything right, later marks make
+        # some words unsure, and the last marks make the changed words wrong.
+        marks: list[MarkedRange] = [(0, len(text), 1.0)]
+        if len(rest) < COMPLETE_CAPTIONS:
+            marks += self._unsure_marks(text, caption, rest)
+        marks += [(start, end, 0.0) for start, end in places]
+        return Example(text, " ".join(rest), tuple(marks), name)
+
+    def _unsure_marks(
+        self, text: str, caption: str, target_captions: Sequence[str]
+    ) -> list[MarkedRange]:
+        """Returns a mark with None for each word of a text that may be right or wrong, because the
+        few captions of the target lack it.
+
+        Example: for the caption "A brown dog sits." and the target "The dog.", the words "brown"
+        and "sits" get marks. text: the caption, maybe with changed words.
+        """
         target_lemmas: set[str] = set()
-        for other_text in rest:
-            target_lemmas.update(word.lemma for word in self.words[other_text])
+        for target_caption in target_captions:
+            target_lemmas.update(word.lemma for word in self.words[target_caption])
         unsure = []
         for word in self.words[caption]:
             if word.pool and word.lemma not in target_lemmas:
                 unsure.append(re.escape(word.text))
-        # A token's last mark counts. So the first mark makes everything right, later marks make
-        # some words unsure, and the last marks make the changed words wrong.
-        marks: list[MarkedRange] = [(0, len(text), 1.0)]
-        if unsure and len(rest) < COMPLETE_CAPTIONS:
-            # A word that is missing in a short target may be right or wrong.
-            for match in re.finditer(rf"\b({'|'.join(unsure)})\b", text):
-                marks.append((match.start(), match.end(), None))
-        marks += [(start, end, 0.0) for start, end in places]
-        return Example(text, " ".join(rest), tuple(marks), name)
+        if not unsure:
+            return []
+        matches = re.finditer(rf"\b({'|'.join(unsure)})\b", text)
+        return [(match.start(), match.end(), None) for match in matches]
 
     def changed(self, kind: str, name: str, text: str) -> tuple[str, CharacterRanges]:
         """Returns a changed text, and the places of the new words. The list of places is empty if
         the text cannot be changed in this way.
 
-        name: the picture's name. text: one of the picture's captions.
+        Example: "A dog on grass." may become "A cat on grass.", with the place (2, 5).
+
+        kind: the kind of change, such as "replaced". name: the picture's name. text: one of the
+        picture's captions.
         """
         if kind == "unclaimed":
             return self._unclaimed(name, text)
@@ -181,42 +196,21 @@ class Changes:
     def _unsaid(self, name: str, caption: str) -> Example:
         """Returns an example whose target lacks a part of the text's words. The text is one or two
         captions, and the words that the target lacks are marked as wrong.
+
+        Example: for the text "A dog sits on the grass." and the target "A dog sits.", the words
+        "on" and "grass" are wrong. caption: one of the picture's captions.
         """
         # The text is the caption, and in half of the examples also a caption of another picture.
         other_texts = self.captions[self.other(name)]
         count = self.random.randrange(2)
         texts = [caption, *self.random.sample(other_texts, count)]
         self.random.shuffle(texts)
-        keep = self.random.random() < 0.5
-        text = ""
-        words: list[Word] = []  # the words of the whole text
-        for caption_text in texts:
-            shift = len(text)
-            for word in self.words[caption_text]:
-                start = word.start + shift
-                words.append(word._replace(start=start, end=word.end + shift))
-            text += f"{caption_text} "
-        # The target is the text without some of its parts. Each part begins with an OPENING_TAGS
-        # word.
-        target = ""
-        target_lemmas = set()
-        end = Word(len(text), len(text))
-        for word, following in pairwise([*words, end]):
-            if word.kind in OPENING_TAGS:
-                keep = self.random.random() < 0.5
-            if not keep:
-                continue
-            # In a part that is kept, some adjectives and numbers are dropped.
-            if word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75:
-                target_lemmas.add(word.lemma)
-                target += text[word.start : following.start]
-        target = " ".join(target.split()).strip(" ,.")
-        if not target:  # no part was kept
-            target = "A picture"
-        target += "."
+        text, words = self._joined(texts)
+        target, target_lemmas = self._part_of(text, words)
         things = []  # nouns that are missing in the target
         for word in words:
-            if word.pool and word.kind == "NOUN" and word.lemma not in target_lemmas:
+            is_thing = word.pool and word.kind == "NOUN"
+            if is_thing and word.lemma not in target_lemmas:
                 things.append(word)
         # In half of the examples the target gets a sentence that names such a noun without a claim:
         # "There is no dog." The noun still counts as missing.
@@ -227,6 +221,50 @@ class Changes:
             sentence, _ = unclaimed_sentence(thing.text.lower(), is_plural, word_texts, self.random)
             target = " ".join(self.random.sample((target, sentence), 2))
         return Example(text.rstrip(), target, marks_of_words(words, target_lemmas), name)
+
+    def _joined(self, captions: Sequence[str]) -> tuple[str, list[Word]]:
+        """Returns the captions as one text, with a space after each, and the words of all captions,
+        at their places in this text.
+
+        Example: the word "bus" of "A cat." and "A bus." is at the characters [9, 12) of
+        "A cat. A bus. ".
+        """
+        text = ""
+        words: list[Word] = []
+        for caption in captions:
+            shift = len(text)
+            for word in self.words[caption]:
+                start = word.start + shift
+                words.append(word._replace(start=start, end=word.end + shift))
+            text += f"{caption} "
+        return text, words
+
+    def _part_of(self, text: str, words: Sequence[Word]) -> tuple[str, set[str]]:
+        """Returns the text without some of its parts, drawn at random, and the base forms of the
+        words that are left.
+
+        Each part begins with an OPENING_TAGS word. Example: "A dog sits on the grass." may become
+        "A dog sits.", or "on the grass.", or "A picture." if no part is left.
+
+        words: all words of the text, in order.
+        """
+        keep = self.random.random() < 0.5
+        part = ""
+        lemmas = set()
+        end = Word(len(text), len(text))
+        for word, following in pairwise([*words, end]):
+            if word.kind in OPENING_TAGS:  # a new part begins
+                keep = self.random.random() < 0.5
+            if not keep:
+                continue
+            # In a part that is kept, some adjectives and numbers are dropped.
+            if word.kind not in ("ADJ", "NUM") or self.random.random() < 0.75:
+                lemmas.add(word.lemma)
+                part += text[word.start : following.start]
+        part = " ".join(part.split()).strip(" ,.")
+        if not part:
+            part = "A picture"
+        return f"{part}.", lemmas
 
     def _replaced(self, name: str, words: Sequence[Word]) -> dict[Word, str]:
         """Returns up to three words of a text, each with the word of another picture that replaces
@@ -239,8 +277,8 @@ class Changes:
             if kinds:
                 # The kind is drawn first, so that rare kinds are changed as often as nouns.
                 kind = self.random.choice(kinds)
-                of_kind = [word for word in changeable if word.kind == kind]
-                word = self.random.choice(of_kind)
+                words_of_kind = [word for word in changeable if word.kind == kind]
+                word = self.random.choice(words_of_kind)
                 changes[word] = self._replacement(name, word)
         return {word: new for word, new in changes.items() if new}
 
@@ -253,20 +291,7 @@ class Changes:
 
         words: the words of the caption, in order.
         """
-        pairs = []
-        for first_index, first in enumerate(words):
-            if first.kind not in (*NOUN_TAGS, "ADJ"):
-                continue
-            # at least one word stands between the two
-            for second_index in range(first_index + 2, len(words)):
-                second = words[second_index]
-                if first.pool != second.pool or first.lemma == second.lemma:
-                    continue
-                # A swap in "cats and dogs" would not change the meaning.
-                words_between = words[first_index + 1 : second_index]
-                between = [word.text.lower() for word in words_between]
-                if not JOINING_WORDS.issuperset(between):
-                    pairs.append((first, second))
+        pairs = swappable_pairs(words)
         if not pairs:
             return {}
         first, second = self.random.choice(pairs)
@@ -325,9 +350,11 @@ class Changes:
 
     def _replacement(self, name: str, word: Word) -> str:
         """Returns a word of another picture that may replace this word, and that no caption of this
-        picture has. The result is "" if no such word is found.
+        picture has. The result is "" if no such word is found in MAX_TRIED_PICTURES pictures.
+
+        Example: "cat" for the word "dog" of a picture without cats. name: the picture's name.
         """
-        for _ in range(20):
+        for _ in range(MAX_TRIED_PICTURES):
             other_words = self.changeable[self.other(name)]
             words = [new for new in other_words if new.pool == word.pool]
             if not words:
@@ -366,6 +393,30 @@ def marks_of_words(words: Sequence[Word], lemmas: Set[str]) -> tuple[MarkedRange
     return tuple(marks)
 
 
+def swappable_pairs(words: Sequence[Word]) -> list[tuple[Word, Word]]:
+    """Returns the pairs of two nouns or two adjectives of one pool whose swap changes the meaning.
+
+    Example: "red" and "blue" of "a red cup on a blue plate". But a swap in "cats and dogs" would
+    not change the meaning, because only joining words are between the two nouns.
+
+    words: the words of a caption, in order.
+    """
+    pairs = []
+    for first_index, first in enumerate(words):
+        if first.kind not in (*NOUN_TAGS, "ADJ"):
+            continue
+        # two words that follow each other are not swapped
+        for second_index in range(first_index + 2, len(words)):
+            second = words[second_index]
+            if first.pool != second.pool or first.lemma == second.lemma:
+                continue
+            words_between = words[first_index + 1 : second_index]
+            between = [word.text.lower() for word in words_between]
+            if not JOINING_WORDS.issuperset(between):
+                pairs.append((first, second))
+    return pairs
+
+
 def word_of(token: Token) -> Word:
     """Returns a token of spaCy as a Word.
 
@@ -392,16 +443,20 @@ def cased_like(text: str, like: Word) -> str:
     return text.lower()
 
 
-def unclaimed_sentence(noun: str, many: bool, words: list[str], random: Random) -> tuple[str, bool]:
+def unclaimed_sentence(
+    noun: str, is_plural: bool, words: list[str], random: Random
+) -> tuple[str, bool]:
     """Returns a sentence that names a thing without claiming that a picture shows it, and whether
     the sentence denies the thing. A denial may be right.
 
-    noun: the thing; a plural if `many`. words: words for the sentences that are only words in
-    random order. The grammar is in unclaimed.yaml: "there <is> no <noun>." becomes "There is no
-    dog.".
+    Example: "There is no dog.", which denies the dog, or "Is there a dog?", which does not.
+
+    noun: the name of the thing; a plural if `is_plural`. words: words for the sentences that are
+    only words in random order. The grammar is in unclaimed.yaml: "there <is> no <noun>." becomes
+    "There is no dog.".
     """
-    of_number = UNCLAIMED_GRAMMAR["many" if many else "one"]
-    rules = {**UNCLAIMED_GRAMMAR, **of_number, "noun": [noun], "word": words}
+    rules_of_number = UNCLAIMED_GRAMMAR["many" if is_plural else "one"]
+    rules = {**UNCLAIMED_GRAMMAR, **rules_of_number, "noun": [noun], "word": words}
 
     def text_for(symbol: re.Match[str]) -> str:
         """Returns a text for a symbol: for <noun>, the noun."""
@@ -431,8 +486,8 @@ def rewrite_text(text: str, changes: Mapping[Word, str]) -> tuple[str, Character
         if new != word.text and article:
             before_article = new_text[: article.start()]
             first_letter, spaces = article.groups()
-            n = "n" if new[0].lower() in "aeiou" else ""
-            new_text = f"{before_article}{first_letter}{n}{spaces}"
+            rest_of_article = "n" if new[0].lower() in "aeiou" else ""  # "an" or "a"
+            new_text = f"{before_article}{first_letter}{rest_of_article}{spaces}"
         start = len(new_text)
         places.append((start, start + len(new.rstrip())))  # an added word ends with a space
         new_text += new

@@ -21,7 +21,9 @@ from peft import PeftModel
 from peft.tuners.tuners_utils import BaseTunerLayer
 from transformers.integrations import is_deepspeed_zero3_enabled
 
-BASE_LAYER = ".base_layer"
+# In a layer with an adapter, a module of this name holds the weights without the adapter. So a
+# parameter is named "...q_proj.base_layer.weight".
+BASE_LAYER = "base_layer"
 
 
 def keep_base(trainer: Any) -> None:
@@ -34,7 +36,8 @@ def keep_base(trainer: Any) -> None:
     """
     is_sharded = trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled()
     has_adapter = isinstance(trainer.model, PeftModel)
-    if trainer.use_vllm and has_adapter and not is_sharded:
+    has_whole_adapter = has_adapter and not is_sharded
+    if trainer.use_vllm and has_whole_adapter:
         generation = trainer.vllm_generation
         generation._iter_named_params = partial(merged_parameters, generation)
 
@@ -42,7 +45,9 @@ def keep_base(trainer: Any) -> None:
 def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
     """Yields (name in vLLM, value) of each parameter of the policy, with the adapter merged.
 
-    The function replaces the method `_iter_named_params` of VLLMGeneration.
+    Example: the parameter "base_model.model.model.layers.0.q_proj.base_layer.weight" has the name
+    "model.layers.0.q_proj.weight" in vLLM. The function replaces the method `_iter_named_params` of
+    VLLMGeneration.
 
     generation: TRL's VLLMGeneration. Its model is a PeftModel, with whole weights on this rank.
     """
@@ -51,23 +56,26 @@ def merged_parameters(generation: Any) -> Iterator[tuple[str, torch.Tensor]]:
     for name, module in model.named_modules():
         if isinstance(module, BaseTunerLayer):
             layers[name] = module
-    merged: dict[str, torch.Tensor] = {}  # the merged weights of the current layer, by name
+    merged_layer = ""  # the name of the layer that was merged last
+    merged: dict[str, torch.Tensor] = {}  # this layer's merged weights: "weight", "bias"
     for name, parameter in model.named_parameters():
-        name_without_adapter = name.removeprefix("base_model.model.").replace(BASE_LAYER, "")
+        name_without_adapter = name.removeprefix("base_model.model.").replace(f".{BASE_LAYER}", "")
         # skip the adapter's weights, and originals of modules that modules_to_save has copied
         if model.prefix in name_without_adapter or "original_module" in name_without_adapter:
             continue
-        # at the first parameter of a layer with an adapter, merge the layer: the parameter
-        # "...q_proj.base_layer.weight" is of the layer "...q_proj"
-        layer_name, _, _ = name.rpartition(f"{BASE_LAYER}.")
-        if layer_name in layers and name not in merged:
-            merged = {}  # free the copies of the layer before
-            for key, value in _merged_layer(layers[layer_name]).items():
-                merged[f"{layer_name}{BASE_LAYER}.{key}"] = value
+        value = parameter.data
+        # "...q_proj.base_layer.weight" is the parameter "weight" of the layer "...q_proj"
+        layer_name, _, name_in_layer = name.rpartition(f".{BASE_LAYER}.")
+        if layer_name in layers:
+            if layer_name != merged_layer:  # this is the first parameter of the layer
+                merged.clear()  # frees the copies of the layer before
+                merged = _merged_layer(layers[layer_name])
+                merged_layer = layer_name
+            value = merged[name_in_layer]
         vllm_name = generation._fix_param_name_to_vllm(
             name_without_adapter, extra_prefixes=["modules_to_save.default."]
         )
-        yield vllm_name, merged.get(name, parameter.data)
+        yield vllm_name, value
 
 
 @torch.no_grad()

@@ -95,16 +95,10 @@ def check_contract(trainer: Any) -> None:
     trainer: a trainer after the constructor of GRPOTrainer.
     """
     installed = f"TRL {version('trl')} with transformers {version('transformers')}"
-    gone = []
-    for owner, name in TRL_METHODS:
-        if not hasattr(owner, name):
-            gone.append(f"{owner.__name__}.{name}")
-    for name in TRL_ATTRIBUTES:
-        if not hasattr(trainer, name):
-            gone.append(f"GRPOTrainer.{name}")
-    if gone:
+    missing = _missing_names(trainer)
+    if missing:
         raise ValueError(
-            f"SpanGRPOTrainer needs {', '.join(gone)}, which {installed} lacks: pip install "
+            f"SpanGRPOTrainer needs {', '.join(missing)}, which {installed} lacks: pip install "
             f"'trl{TRL_VERSIONS}', or use rewards (as reward_funcs of TRL's own GRPOTrainer) and "
             "callbacks, "
             "which work here too."
@@ -124,3 +118,19 @@ def check_contract(trainer: Any) -> None:
                 ", ".join(parameters),
                 ", ".join(expected),
             )
+
+
+def _missing_names(trainer: Any) -> list[str]:
+    """Returns the methods of TRL_METHODS and the attributes of TRL_ATTRIBUTES that TRL lacks, such
+    as ["GRPOTrainer.eos_token_ids"].
+
+    trainer: a trainer after the constructor of GRPOTrainer.
+    """
+    missing = []
+    for owner, name in TRL_METHODS:
+        if not hasattr(owner, name):
+            missing.append(f"{owner.__name__}.{name}")
+    for name in TRL_ATTRIBUTES:
+        if not hasattr(trainer, name):
+            missing.append(f"GRPOTrainer.{name}")
+    return missing

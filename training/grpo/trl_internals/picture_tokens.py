@@ -52,6 +52,9 @@ def take_out(
     """Replaces sampled tokens that stand for pictures. Returns the numbers of the completions with
     such a token.
 
+    Example: if 7 stands for a picture and 0 is the padding, the ids [[1, 7, 2], [3]] become
+    [[1, 0, 2], [3]], and the result is [0].
+
     Args:
         ids: the token ids of each completion; the list is changed in place.
         tokens: the result of `picture_tokens`.

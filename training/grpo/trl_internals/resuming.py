@@ -74,7 +74,9 @@ class CheckpointWeights(Trainer):
     def _uses_from_pretrained(self) -> bool:
         """Returns whether to load the weights by `from_pretrained`, and not by Trainer.
 
-        Trainer loads adapters and sharded weights. Their checkpoints have the names in memory.
+        In the checkpoint of a whole model, a weight may have another name than in memory, and only
+        `from_pretrained` can translate the names. In the checkpoints of adapters and sharded
+        weights, each weight has its name in memory. So Trainer loads these checkpoints.
         """
         if self.is_deepspeed_enabled or self.is_fsdp_enabled:
             return False

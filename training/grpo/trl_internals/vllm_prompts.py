@@ -18,7 +18,10 @@ from typing import Any
 def expand_once(generation: Any, tokens: set[int]) -> None:
     """Wraps `generation.generate` so that vLLM expands each picture of a prompt once.
 
-    The wrapped `generate` raises ValueError if vLLM's expanded prompt is not the trainer's prompt.
+    In TRL's prompts, each picture is already expanded: the picture's token stands once for each
+    patch of the picture. vLLM would expand the picture again. So the wrapped `generate` gives vLLM
+    prompts with one token for each picture. If vLLM's expanded prompt is then not the trainer's
+    prompt, the wrapped `generate` raises ValueError.
 
     generation: TRL's VLLMGeneration. tokens: the ids of tokens that stand for a picture.
     """
@@ -27,7 +30,7 @@ def expand_once(generation: Any, tokens: set[int]) -> None:
     def generate(
         prompts: Sequence[Sequence[int]], images: Any, *positional: Any, **named: Any
     ) -> Any:
-        """Returns what VLLMGeneration's `generate` returns, for unexpanded pictures."""
+        """Returns what VLLMGeneration's `generate` returns. prompts: with expanded pictures."""
         if images is None:
             return sample(prompts, images, *positional, **named)
         generation.llm.llm_engine.reset_encoder_cache()  # drop pictures encoded by older weights

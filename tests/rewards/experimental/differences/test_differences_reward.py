@@ -128,18 +128,14 @@ READABLE = ("2", 2.0, "Severe", "3 = severe", "2 (clear)", "minor")
         ([one("red", severity=value) for value in READABLE], 1),
         ([{"Text": "red", "Severity": 3}, {"\u201ctext\u201d": "flies", "SEVERITY": "1"}], 2),
         ([one("...", "!!"), one("red")], 1),
-        ([one("red"), *(one(f"w{number}") for number in range(11))], 1),
+        ([one("red"), *(one(f"w{number}") for number in range(1000))], 1),
         *(([one("red", kind=["x"])], 1), ([one("red", None)], 1)),
     ],
 )
 def test_quotes_are_looked_up(entries: list[Any], accepted: int) -> None:
     parts = verdict_of(entries).parts
-    assert (parts["differences"], parts["refused"]) == (accepted, len(entries) - accepted)
-
-
-def test_no_more_differences_count_than_were_asked_for() -> None:
-    parts = verdict_of([one("red"), *(one(f"w{number}") for number in range(1000))]).parts
-    assert (parts["differences"], parts["refused"]) == (1, 11)
+    read = min(len(entries), 12)  # no more count than were asked for
+    assert (parts["differences"], parts["refused"]) == (accepted, read - accepted)
 
 
 def test_of_several_references_that_with_most_quotes_is_marked() -> None:

@@ -16,9 +16,12 @@ from spanreward.training.experimental.judge_training.data import (
     examples_of,
     load_judge_recipe,
     picture_name,
+    read_teacher,
 )
+from spanreward.training.experimental.judge_training.labelled_changes import Example
 from spanreward.training.recipe_file import RecipeError
 from tests.support.command import Done, spanreward
+from tests.support.files import read_lines, write_lines
 from tests.support.paths import ROOT
 from tests.support.tiny_encoder import save_family, saved
 
@@ -54,25 +57,19 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         texts = [f"the {thing} is {colour} on the grass .", f"a {thing} is near the street ."]
         texts.append(f"the {thing} is {colour} .")
         rows.append({**row, "id": number, "category": "toy", "references": texts})
-    write(folder / "captions.jsonl", rows)
+    write_lines(folder / "captions.jsonl", rows)
     (folder / "recipe.yaml").write_text(RECIPE.replace("HERE", str(folder)))
     return folder
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def train(toy: Path, *changes: str | Path) -> Done:
     return spanreward("judge", "train", toy / "recipe.yaml", "--set", *changes)
 
 
-def labelled(folder: Path, rows: list[dict[str, Any]], judge: str = "match") -> Path:
-    """What a judge says of the rows, as `spanreward judge label` writes it."""
-    write(folder / "rows.jsonl", rows)
-    labels = folder / "labels.jsonl"
-    words = ("judge", "label", folder / "rows.jsonl", "--judge", judge, "--output", labels)
-    assert spanreward(*words).code == 0
+def labelled(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    """What `match` says of the rows, as `spanreward judge label` writes it."""
+    path, labels = write_lines(folder / "rows.jsonl", rows), folder / "labels.jsonl"
+    assert spanreward("judge", "label", path, "--judge", "match", "--output", labels).code == 0
     return labels
 
 
@@ -84,18 +81,24 @@ def trained(toy: Path) -> dict[str, Any]:
     return told
 
 
-def test_training_lowers_the_held_out_loss(trained: dict[str, Any]) -> None:
+def test_training_lowers_the_held_out_loss_and_calibrates(trained: dict[str, Any]) -> None:
     losses = [loss for _, loss in trained["checks"]]
     assert len(losses) == 3
     assert losses[-1] < losses[1] < losses[0]
     assert trained["auc"] > 0.65
+    assert 0.25 <= trained["temperature"] <= 4
+    assert trained["loss"] <= min(losses) + 1e-3
+
+
+def read_by(folder: Path, target: str = "the cat stands near a street . a red cat .") -> int:
+    """How many words of a text a judge rates."""
+    with EncoderJudge(str(folder)) as judge:
+        (read,) = judge.read([("a cat on grass .", target)])
+    return len(read)
 
 
 def test_the_folder_is_a_judge(trained: dict[str, Any], toy: Path) -> None:
-    with EncoderJudge(str(toy / "judge")) as judge:
-        target = "the cat stands near a street . a red cat in the grass ."
-        (read,) = judge.read([("a cat on grass .", target)])
-    assert len(read) == 5
+    assert read_by(toy / "judge") == 5
     assert not (toy / "judge/checkpoints").exists()
     card = (toy / "judge/README.md").read_text()
     assert f"encoder:{toy}/judge" in card
@@ -103,15 +106,15 @@ def test_the_folder_is_a_judge(trained: dict[str, Any], toy: Path) -> None:
     assert json.loads((toy / "numbers.json").read_text()) == trained
 
 
+FEW = ("steps=4", "check_every=2", "examples=40")
+
+
 @pytest.mark.parametrize("family", ["roberta", "modernbert", "deberta-v2", "llama"])
 def test_each_family_is_trained_and_is_a_judge(toy: Path, tmp_path: Path, family: str) -> None:
     save_family(tmp_path / "base", family, VOCABULARY)
-    few = ("steps=4", "check_every=2", "examples=40")
-    done = train(toy, f"base={tmp_path}/base", f"output={tmp_path}/judge", *few)
+    done = train(toy, f"base={tmp_path}/base", f"output={tmp_path}/judge", *FEW)
     assert done.code == 0, done.err
-    with EncoderJudge(str(tmp_path / "judge")) as judge:
-        (read,) = judge.read([("a cat on grass .", "the cat stands near a street . " * 30)])
-    assert len(read) == 5
+    assert read_by(tmp_path / "judge", "the cat stands near a street . " * 30) == 5
 
 
 @pytest.mark.parametrize(
@@ -133,8 +136,7 @@ def test_what_the_recipe_leaves_open_goes_by_the_models_size(
 
 
 def test_frozen_layers_keep_their_weights(toy: Path, tmp_path: Path) -> None:
-    few = ("steps=4", "check_every=2", "examples=40", "frozen_layers=1")
-    assert train(toy, *few, f"output={tmp_path}/judge").code == 0
+    assert train(toy, *FEW, "frozen_layers=1", f"output={tmp_path}/judge").code == 0
     before, after = (
         dict(AutoModelForTokenClassification.from_pretrained(folder).named_parameters())
         for folder in (toy / "base", tmp_path / "judge")
@@ -144,20 +146,12 @@ def test_frozen_layers_keep_their_weights(toy: Path, tmp_path: Path) -> None:
     assert not {name for name in before if "layer.1." in name and name.endswith("weight")} & same
 
 
-def test_the_last_layer_is_calibrated(trained: dict[str, Any], toy: Path) -> None:
-    assert 0.25 <= trained["temperature"] <= 4
-    assert trained["loss"] <= min(loss for _, loss in trained["checks"]) + 1e-3
-
-
-def test_one_seed_gives_one_judge(trained: dict[str, Any], toy: Path) -> None:
-    def weights(folder: Path) -> list[Any]:
-        return [*AutoModelForTokenClassification.from_pretrained(folder).parameters()]
-
-    for seed, equal in ((0, True), (1, False)):
-        other = toy / f"again{seed}"
-        assert train(toy, f"output={other}", f"seed={seed}").code == 0
-        pairs = zip(weights(toy / "judge"), weights(other), strict=True)
-        assert all(bool((one == another).all()) for one, another in pairs) == equal
+def test_one_seed_gives_one_judge(toy: Path, tmp_path: Path) -> None:
+    made = []
+    for number, seed in enumerate((0, 0, 1)):
+        assert train(toy, *FEW, f"output={tmp_path}/{number}", f"seed={seed}").code == 0
+        made.append((tmp_path / f"{number}/model.safetensors").read_bytes())
+    assert made[0] == made[1] != made[2]
 
 
 def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
@@ -188,18 +182,12 @@ def test_a_resumed_training_ends_as_one_that_was_not_interrupted(
     assert "no checkpoint to resume" in train(*asked, "--resume").err
 
 
-def test_a_folder_that_is_somebody_elses_is_left_alone(toy: Path, tmp_path: Path) -> None:
-    (tmp_path / "checkpoints").mkdir()
-    for name in ("README.md", "checkpoints/mine.bin"):
-        (tmp_path / name).write_text("mine")
-    done = train(toy, f"output={tmp_path}")
-    assert (done.code, len(done.err.splitlines())) == (1, 1)
-    assert f"{tmp_path} is not empty" in done.err
+def test_a_folder_that_is_no_run_or_holds_the_base_is_left_alone(toy: Path, tmp_path: Path) -> None:
     assert "has no recipe.yaml" in train(toy, f"output={tmp_path}", "--resume").err
     inside = train(toy, f"output={toy}", "overwrite=true")
     assert f"{toy}/base, which this run reads" in inside.err
-    left = sorted(path.name for path in tmp_path.rglob("*"))
-    assert left == ["README.md", "checkpoints", "mine.bin"]
+    assert (toy / "base/model.safetensors").is_file()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_held_out_or_unseen_picture_is_trained_on(toy: Path) -> None:
@@ -254,7 +242,7 @@ def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
         text = f"a {colour} {thing} stands on grass ."
         rows.append({"completion": text, "reference": references})
     labels = labelled(tmp_path, rows)
-    lines = [json.loads(line) for line in labels.read_text().splitlines()]
+    lines = read_lines(labels)
     texts = {row["completion"] for row in rows}.union(*(row["reference"] for row in rows))
     assert {line["text"] for line in lines} == texts
     assert all(line["text"][start:end] for line in lines for start, end in line["places"])
@@ -265,27 +253,18 @@ def test_a_teacher_is_noted_and_learnt_from(toy: Path, tmp_path: Path) -> None:
     assert (tmp_path / "student/model.safetensors").is_file()
 
 
-def test_a_language_models_ratings_are_learnt_from(toy: Path, tmp_path: Path) -> None:
-    """SmolLM2 stands for the large judge: the way from ratings to a judge is the same."""
-    rows = [
-        {"image": f"{t}.jpg", "completion": f"a {t} on grass .", "reference": f"the {t} ."}
-        for t in THINGS[:4]
-    ]
-    labels = labelled(tmp_path, rows, "transformers:smollm2")
-    found = [json.loads(line)["probabilities"] for line in labels.read_text().splitlines()]
-    # a distribution each, and not the words' own rule
-    assert len({tuple(levels.values()) for levels in found}) > 1
-    changes = ("captions={}", f"teacher=[{labels}]", "unseen=0", "held_out=0.5")
-    few = ("steps=4", "check_every=2", f"output={tmp_path}/student")
-    done = train(toy, *changes, *few)
-    assert done.code == 0, done.err
-    with EncoderJudge(f"{tmp_path}/student") as judge:
-        assert len(judge.read([("a cat on grass .", "the cat .")])[0]) == 5
+def test_a_distribution_over_ratings_is_a_soft_label(tmp_path: Path) -> None:
+    line = {"text": "a red cat", "target": "a cat", "picture": "1", "places": [[2, 5]]}
+    lines = [line | {"probabilities": {"1": 0.25, "3": 0.25, "5": 0.5}}]
+    lines.append(line | {"places": [[6, 9]], "probabilities": {"1": 0, "5": 1}})
+    write_lines(tmp_path / "labels.jsonl", lines)
+    (example,) = read_teacher(f"{tmp_path}/labels.jsonl")
+    assert example == Example("a red cat", "a cat", ((2, 5, 0.625), (6, 9, 1.0)), "1")
 
 
 def test_a_teachers_rating_of_a_denied_thing_is_no_label(tmp_path: Path) -> None:
     row = {"completion": "A dog . There is no cat .", "reference": "A dog and a cat ."}
-    lines = map(json.loads, labelled(tmp_path, [row]).read_text().splitlines())
+    lines = read_lines(labelled(tmp_path, [row]))
     marks = [line for line in lines if line["text"] == row["completion"]]
     assert [line["text"][slice(*place)] for line in marks for place in line["places"]] == ["dog"]
 
@@ -308,7 +287,7 @@ def test_people_label_too(tmp_path: Path) -> None:
     for number, thing in enumerate(THINGS):
         texts = {"completion": f"a red {thing} on grass .", "reference": f"a blue {thing} ."}
         rows.append({"id": f"{number}", **texts, "mistakes": ["red"]})
-    write(tmp_path / "rows.jsonl", rows)
+    write_lines(tmp_path / "rows.jsonl", rows)
     labels: dict[str, dict[str, str]] = {f"{tmp_path}/rows.jsonl": {}}
     train, held_out, _ = examples_of(JudgeRecipe(output="x", labels=labels, held_out=0.4))
     example = (train + held_out)[0]

@@ -1,6 +1,4 @@
-"""An adapter's frozen base is bit-equal after fifty pushes to vLLM, and vLLM gets what TRL would
-give it.
-"""
+"""An adapter's base is bit-equal after fifty pushes to vLLM, which gets what TRL pushes."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,6 +1,4 @@
-"""What the trainer relies on in TRL: as it is in the installed version, and what is said where it
-is not.
-"""
+"""What the trainer relies on in TRL: as it is installed, and what is said where it is not."""
 
 import ast
 import inspect
@@ -45,9 +43,7 @@ def test_the_installed_version_is_as_the_trainer_knows_it(caplog: pytest.LogCapt
 
 
 def test_every_method_that_is_overridden_or_called_is_listed() -> None:
-    """By reading the trainers' source: their own methods that TRL or transformers has too, and
-    private calls.
-    """
+    """By the trainers' source: methods that TRL has too, and private calls."""
     listed = {name for _, name in TRL_METHODS}
     for name in ("trainer", "span_credit", "trl_internals/resuming"):
         tree = ast.parse((ROOT / f"training/grpo/{name}.py").read_text())
@@ -105,9 +101,7 @@ def test_an_attribute_that_is_gone_is_an_error(make: Any, monkeypatch: pytest.Mo
 
 
 def test_spans_are_refused_with_another_loss(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a module that Unsloth writes: its class stands in TRL's place, or its function in TRL's
-    class.
-    """
+    """As in a module that Unsloth writes: its class or its function in TRL's place."""
     check_loss(0.5)
     written = ModuleType("UnslothGRPOTrainer")
     vars(written)["GRPOTrainer"] = GRPOTrainer

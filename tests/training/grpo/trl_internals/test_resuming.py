@@ -1,6 +1,4 @@
-"""A run resumed from a checkpoint is the uninterrupted one: weights, data order, drawn prompts,
-batches.
-"""
+"""A resumed run is the uninterrupted one: weights, data order, drawn prompts, batches."""
 
 import logging
 from pathlib import Path
@@ -14,7 +12,6 @@ from transformers import TrainerState
 
 from experiments.scenes.parts import TINY
 from spanreward.rewards import Sample
-from spanreward.training.grpo.trl_internals.resuming import load_weights
 from spanreward.training.policy import load_policy
 from tests.support.batches import lines_of, weights_of
 from tests.support.tiny_trainer import Scored, make_trainer, number_of, scenes
@@ -65,9 +62,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path, settings: dict[s
 
 
 def test_the_last_file_says_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run killed the moment that it is there is resumed from that checkpoint, which must lack
-    nothing.
-    """
+    """A run killed the moment that it is there is resumed from that checkpoint."""
     present: list[set[str]] = []
     save = TrainerState.save_to_json
 
@@ -101,9 +96,7 @@ def test_a_finished_run_makes_no_more_steps(
 
 
 def test_saves_within_a_batch_are_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Saved after 3 of the 4 passes over a batch: the fourth completes its prompts again, then a
-    new batch begins.
-    """
+    """Saved after 3 of 4 passes over a batch: its prompts are completed again."""
     settings = {**QUARTERS, "save_steps": 3}
     with caplog.at_level(logging.WARNING, logger="spanreward.training"):
         _, prompts = run(tmp_path / "whole", **settings)
@@ -129,30 +122,14 @@ def test_a_streams_second_pass_is_told_of(tmp_path: Path, caplog: pytest.LogCapt
     assert f"checkpoint-4 {told}" in caplog.text
 
 
-def equal_weights(first: Any, second: Any) -> bool:
-    return all(
-        torch.equal(*pair) for pair in zip(first.parameters(), second.parameters(), strict=True)
-    )
-
-
-def test_a_checkpoint_of_a_vision_language_policy_gives_its_weights(tmp_path: Path) -> None:
-    """The names in the file are the hub's, not the model's: Trainer alone loads none of them, with
-    a warning.
-    """
-    saved, _ = load_policy(TINY, seed=1)
-    saved.save_pretrained(tmp_path)
-    other, _ = load_policy(TINY, seed=2)
-    load_weights(other, str(tmp_path))
-    assert equal_weights(other, saved)
-
-
 def test_the_best_model_is_the_best_ones_weights(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path / "a", scenes(6), [Scored(score)])
     best, _ = load_policy(TINY, seed=5)
     best.save_pretrained(tmp_path / "best")
     trainer.state.best_model_checkpoint = str(tmp_path / "best")
     trainer._load_best_model()
-    assert equal_weights(trainer.model, best)
+    pairs = zip(trainer.model.parameters(), best.parameters(), strict=True)
+    assert all(torch.equal(*pair) for pair in pairs)
 
 
 def test_a_folder_without_weights_is_an_error(tmp_path: Path) -> None:

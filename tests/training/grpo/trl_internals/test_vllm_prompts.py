@@ -1,6 +1,4 @@
-"""What vLLM is given for a prompt with pictures, and that it must have read what the trainer
-reads.
-"""
+"""What vLLM is given for a prompt with pictures, and that it reads what the trainer reads."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +15,7 @@ SIZES = [(60, 44), (112, 56)]
 
 
 class Engine:
-    """Expands each picture's token to as many as that picture has, as vLLM does, whatever stands
-    beside it.
-    """
+    """Expands each picture's token, as vLLM does, to as many as that picture has."""
 
     def __init__(self, token: int, lengths: dict[tuple[int, int], int]) -> None:
         self.token, self.lengths = token, lengths
@@ -86,10 +82,7 @@ def test_it_gets_a_token_for_each_picture(trainer: Any) -> None:
 
 
 def test_several_pictures_and_what_a_tool_returned(tmp_path: Path) -> None:
-    """Qwen's pictures stand between two other tokens.
-
-    A later turn's ids begin with the prompt's.
-    """
+    """Qwen's pictures have a token on each side; a later turn begins with the prompt's ids."""
     trainer = made(save_qwen, tmp_path)
     first, second = (drawing(seed, size) for seed, size in enumerate(SIZES))
     ids = [*read(trainer, chat(first, second)), 7, 8, *read(trainer, chat(second)), 9]
