@@ -22,8 +22,9 @@ from tests.support.paths import ROOT
 from tests.support.tiny_trainer import COMMON, make_trainer
 
 DOCS = ROOT / "docs"
-USING = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-PAGES = [*USING, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "evidence").glob("*.md"))]
+DEPARTURES = DOCS / "departures.md"  # it names the commits of other projects that were followed
+USING = [ROOT / "README.md", *sorted({*DOCS.glob("*.md")} - {DEPARTURES})]
+PAGES = [*USING, DEPARTURES, ROOT / "CONTRIBUTING.md", *sorted((DOCS / "evidence").glob("*.md"))]
 FOLDERS = "scripts|recipes|accelerate_configs|docs|tests|spanreward|experiments"
 NAMED = re.compile(rf"(?<![\w/.])(?:{FOLDERS})/[\w/.-]+\.(?:py|yaml|svg|bib|jsonl?)\b")
 # in a wheel: spanreward/...

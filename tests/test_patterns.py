@@ -52,8 +52,9 @@ GPT = {"model": "gpt-4.1", "max_tokens": 1, "logprobs": 20}
 
 def answers_of_all_kinds() -> None:
     for kinds in (answer.DEFAULT_RULES, answer.PUBLISHED_RULES):
-        for kind in kinds.kinds:
-            answer._of_kind("none of it", kind, kinds)
+        for patterns in kinds.kinds.values():
+            for pattern in patterns:
+                answer._matches_of_surest([pattern], "none of it")
 
 
 def chat_with_wide_tokens() -> None:
@@ -78,7 +79,7 @@ BUILT: dict[str, Callable[[], Any]] = {
     "rewards.experimental.differences.listed:find_words": lambda: listed.find_words(
         ["a", "red", "kite"], "a red kite", range(10)
     ),
-    "rewards.judges.encoding.chat:_added_token_pattern": chat_with_wide_tokens,
+    "rewards.judges.encoding.plain_tokenizer:added_token_pattern": chat_with_wide_tokens,
     "rewards.judges.remote.request_form:_named_field": lambda: request_form._named_field(
         GPT, "unknown parameter of the model"
     ),
@@ -87,7 +88,7 @@ BUILT: dict[str, Callable[[], Any]] = {
     ),
     "rewards.judges.written_rating:_is_list_mark": lambda: written_rating._is_list_mark("2.", 0),
     "rewards.lave.answer:kind_of": lambda: answer.kind_of(["a kite"]),
-    "rewards.lave.answer:_of_kind": answers_of_all_kinds,
+    "rewards.lave.answer:_matches_of_surest": answers_of_all_kinds,
     "rewards.lave.compared:_claim_as_word": lambda: compared._claim_as_word(
         "it is", ["yes"], "is it?"
     ),

@@ -488,7 +488,7 @@ def is_no_claim(verb: Word, subject: Word | None, past: bool) -> bool:
     if verb.tag == "VBN" and verb.lemma == "be" and finite.lemma == "have":
         return True
     if subject is not None:
-        if asks(verb, subject, finite):
+        if has_question_order(verb, subject, finite):
             return True
         # an action of the writer or reader: "I want a dog", but not "you see a dog"
         if subject.text.lower() in PERSON_WORDS and verb.lemma not in SEEING_VERBS:
@@ -514,7 +514,7 @@ def is_order(verb: Word, subject: Word | None) -> bool:
     return verb.tag == "VB" and subject is None and is_alone
 
 
-def asks(verb: Word, subject: Word, finite: Word) -> bool:
+def has_question_order(verb: Word, subject: Word, finite: Word) -> bool:
     """Whether a clause has the word order of a question: "is there a dog", "may there be a dog",
     but not "here is a dog".
 

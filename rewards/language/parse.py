@@ -263,7 +263,10 @@ def split_sentences(texts: Sequence[str], pipeline: Pipeline = None) -> list[lis
 
 def _sentence_starts(docs: Sequence[Doc]) -> list[list[int]]:
     """Returns the start of each sentence, per Doc."""
-    return [[sentence.start_char for sentence in doc.sents] for doc in docs]
+    starts = []
+    for doc in docs:
+        starts.append([sentence.start_char for sentence in doc.sents])
+    return starts
 
 
 def _sentence_spans(text: str, starts: Sequence[int]) -> list[CharacterSpan]:

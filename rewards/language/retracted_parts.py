@@ -98,7 +98,7 @@ def _commented_parts(
             continue
         content = _content_of(tokens)
         if content and len(tokens) <= SHORT_PIECE_WORDS and speaks_of_text(tokens):
-            need = DENIED_NEED if _denies(tokens) else content
+            need = DENIED_NEED if _has_denying_word(tokens) else content
             first, behind = _commented_range(tokens, start, end, previous, len(words))
             yield first, behind, frozenset((need,))
         previous = start
@@ -109,7 +109,7 @@ def _with_letters(words: Sequence[Word]) -> list[Word]:
     return [word for word in words if any(map(str.isalnum, word.text))]
 
 
-def _denies(words: Sequence[Word]) -> bool:
+def _has_denying_word(words: Sequence[Word]) -> bool:
     """Whether a piece has a word such as "not"."""
     return any(word.text.lower() in DENYING_WORDS for word in words)
 
@@ -151,7 +151,7 @@ def _heading_needs_behind(
     # the piece is no heading
     if stop != ":":
         return heading_needs
-    if _denies(tokens):
+    if _has_denying_word(tokens):
         return heading_needs | {DENIED_NEED}
     return heading_needs | {frozenset((word,)) for word in _content_of(tokens)}
 

@@ -25,7 +25,9 @@ CELL_SEPARATORS = ",;\t|"
 PIECE_BYTES = 1 << 20  # bytes that are decoded at once
 # what comes after a comma that belongs to a text, and separates no cells
 END_OF_CLAUSE = " "  # as in "red, blue"
-THOUSANDS = r"(?<=\d.)\d{3}(?!\d)"  # exactly three digits, with a digit before the comma: "1,234"
+THOUSANDS_DIGITS = (
+    r"(?<=\d.)\d{3}(?!\d)"  # exactly three digits, with a digit before the comma: "1,234"
+)
 QUOTING_REMEDY = "write each mark within a cell twice, and the cell between marks"
 
 # the row's number from 1, its place such as "row 1", and the row or the reason why it is unreadable
@@ -258,7 +260,7 @@ def _are_rows(lines: list[str], separator: str, count: int) -> bool:
     pattern = re.escape(separator)
     if separator in ",;":
         # do not count a comma that belongs to a text
-        pattern += rf"(?!{END_OF_CLAUSE}|{THOUSANDS})"
+        pattern += rf"(?!{END_OF_CLAUSE}|{THOUSANDS_DIGITS})"
     separators = re.compile(pattern)
     for line in lines:
         cells_of_line = len(separators.findall(line)) + 1

@@ -276,7 +276,7 @@ def _words_just_said(
     gap_signs = _gap_signs(text, places)
     doubled_words = _doubled_words(beside_text)
     repeated: list[int] = []
-    for start, length in _copies(words):
+    for start, length in _copied_phrases(words):
         before = gap_signs[start]
         behind = gap_signs[start + length]
         if length == 1:
@@ -294,7 +294,7 @@ def _words_just_said(
     return repeated
 
 
-def _copies(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _copied_phrases(words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yields (start, length) of each phrase that is a copy of the words right before it: (3, 3) for
     the second "in the corner" of "in the corner in the corner". Both numbers count words.
 

@@ -27,7 +27,7 @@ MOST_PLAIN_CHARACTERS = 4  # a character that would become more letters is kept 
 # Unicode's categories of format characters and combining marks
 _REMOVED_CATEGORIES = ("Cf", "Mn", "Me")
 # words that weaken a claim: "what appears to be a dog"
-_HEDGE = re.compile(
+_HEDGING_WORDS = re.compile(
     r"\bwhat (?:appears?|seems?) to be |\bwhat looks? like "
     r"|\bwhat (?:is|are) (?:probably|likely|possibly) "
 )
@@ -43,7 +43,7 @@ def plain_text(text: str) -> tuple[str, Sequence[int]]:
     reading = read_text(text)
     text = reading.plain
     hedge_offsets: set[int] = set()  # the offset of every character of a hedge
-    for hedge in _HEDGE.finditer(text):
+    for hedge in _HEDGING_WORDS.finditer(text):
         hedge_offsets.update(range(hedge.start(), hedge.end()))
     # nearly all texts need no further change, which is fast to see
     if not hedge_offsets and text.isascii() and text.isprintable():

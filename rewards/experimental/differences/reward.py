@@ -158,10 +158,10 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
     text = judged_beginning(sample)
     listed = read_differences(answer, text, sample.references)
     if listed is None:
-        return _unparsed("the judge wrote no list of differences", answer)
+        return _unparsed_verdict("the judge wrote no list of differences", answer)
     differences, refused = listed
     if refused and not differences:
-        return _unparsed("no text has what the judge quotes", answer)
+        return _unparsed_verdict("no text has what the judge quotes", answer)
     reference = _most_quoted_reference(differences)
     spans, missed = _spans_of_differences(differences, reference)
     spans += _spans_without_difference(text, differences)
@@ -182,7 +182,7 @@ def verdict_of(sample: Sample, answer: str | Failure) -> Verdict:
     )
 
 
-def _unparsed(why: str, answer: str) -> Verdict:
+def _unparsed_verdict(why: str, answer: str) -> Verdict:
     """Returns a verdict without a score, for an answer that cannot be read."""
     return Verdict(None, Status.UNPARSED, note=f"{why}: {answer[:80]!r}")
 
