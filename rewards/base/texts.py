@@ -77,7 +77,8 @@ def answers_of_people(value: Any, column: str) -> tuple[str, ...]:
             answers += _numbers_as_texts(entries_of_value(entry["answer"], column))
         else:
             answers.append(entry)
-    # A number outside a list and outside an object stays a number, which `texts_of` refuses.
+    # The entries of a list may be numbers. A value that is a lone number stays a number here, and
+    # `texts_of` refuses it.
     if isinstance(parsed, list | tuple):
         answers = _numbers_as_texts(answers)
     kind = 'a text, a list of texts or of {"answer": text}'

@@ -74,9 +74,9 @@ class Earlier:
         return places
 
     def places_of(self, marks: UnsignedIntegers) -> PlaceNumbers:
-        """Returns for each row the number of its scored line, from 0, or -1 for a row without a
-        scored line. Of several equal rows each gets a line of its own, as long as there are such
-        lines.
+        """Returns for each row the number of its scored line, or -1 for a row without one. The
+        number counts all lines of the file, from 0. Of several equal rows each gets a line of its
+        own, as long as there are such lines.
 
         For scored lines with the fingerprints "a", "b" and "a", the rows "a", "c", "a" and "a" give
         0, -1, 2 and -1.

@@ -223,14 +223,16 @@ def read_tokens(answer: str) -> list[Token]:
         lexemes.append(Token(_text_of_lexeme(match), start, end, kind))
     # signs join their operands, and number words become digits
     tokens = _with_number_words(_with_formulas(text, lexemes))
+    # an emoji beside words or numbers is a mark, which says nothing: "a dog 🐕"
     has_content = any(token.kind in _OPERAND_KINDS for token in tokens)
     visible = []
     for token in tokens:
-        is_picture = token.kind == "sign" and token.text >= _FIRST_EMOJI
-        if is_picture and has_content:
+        is_emoji = token.kind == "sign" and token.text >= _FIRST_EMOJI
+        if is_emoji and has_content:
             token = replace(token, kind="mark")
         visible.append(token)
-    # an answer of punctuation alone: "?" is the answer to "which sign?"
+    # In an answer of marks alone, each mark is a sign, which says something: "?" is the answer to
+    # "which sign?".
     if all(token.kind == "mark" for token in visible):
         return [replace(token, kind="sign") for token in visible]
     return visible
@@ -520,12 +522,11 @@ def _number_or_token(tokens: Sequence[Token], at: int) -> tuple[Token, int]:
     if not _may_begin_number(tokens, at):
         return token, at + 1
     run = _number_words_from(tokens, at)
-    number, read = number_in_words([word.text for word in run])
-    # a single token in digits does not change
-    is_in_words = read > 1 or token.kind != "number"
-    if not read or not is_in_words:
+    number, word_count = number_in_words([word.text for word in run])
+    is_in_digits = word_count == 1 and token.kind == "number"  # such as "5", which does not change
+    if word_count == 0 or is_in_digits:
         return token, at + 1
-    last = run[read - 1]
+    last = run[word_count - 1]
     # skip all tokens of the number: "twenty-one" is three tokens, because of the hyphen
     while tokens[at] is not last:
         at += 1

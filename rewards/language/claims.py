@@ -318,17 +318,20 @@ def own_needs(word: Word, past: bool) -> Iterator[frozenset[str]]:
 
     past: whether clauses in the past count as claims too.
     """
+    # "of" of "a painting of a dog": the dog is in a painting
     if word.dep in ("prep", "agent"):
         yield from preposition_needs(word)
     else:
         yield from needs_of_head(word)
     for child in word.children:
-        # "anything but"
+        # "but" of "anything but a dog"
         excludes = word.pos == "PRON" and child.text.lower() == "but"
-        # "hardly a dog", "zero dogs"
+        # "hardly" of "hardly a dog", "zero" of "zero dogs"
         is_before_noun = word.pos in NOUN_TAGS and child.index < word.index
-        if excludes or (is_before_noun and may_take_back(child)):
+        takes_back = is_before_noun and may_take_back(child)
+        if excludes or takes_back:
             yield need_of(child)
+    # a clause may be a wish, a question or a condition: "if there is a dog"
     is_clause = has_subject(word) or word.pos == "VERB"
     if word.dep in CLAUSE_DEPENDENCIES or (word.dep == "conj" and is_clause):
         yield from clause_needs(word, past)

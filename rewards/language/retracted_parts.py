@@ -69,7 +69,10 @@ def _headed_parts(
     words: Sequence[Word], pieces: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int, ClaimNeeds]]:
     """Yields (start, end, needs) for each piece that is behind a heading or about another picture.
-    Of "Things I like: a dog" the piece "a dog" gets the needs {"thing"} and {"lik"}.
+    Such a piece is a claim only if a reference has the heading's words too.
+
+    Of "Things I like: a dog" the piece "a dog" gets the needs {"thing"} and {"lik"}, base forms of
+    "things" and "like".
 
     words: the whole text. pieces: the result of `pieces_between_signs`.
     """

@@ -198,8 +198,8 @@ def _fixed_identifier(entity: Entity) -> str | None:
     """Returns the published identifier of the viewer or a side of the view, None for other
     entities.
 
-    The order of the tests matters. In a text with "our right" and without "our left", the parser
-    marks "our right" as both left and right, and the published code then calls it "our left".
+    The order of the tests follows the published code. In a text with "our right" and without "our
+    left", its parser marks "our right" as both left and right, and it asks about "our left".
     """
     if entity.is_us:
         return "the viewer"

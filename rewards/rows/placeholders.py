@@ -96,7 +96,7 @@ def plain_texts(texts: Sequence[str], pictures: int, name: str) -> list[str]:
             f"{name} has placeholders of {needed_pictures} pictures, such as {last!r}, and the row "
             f"has {counted}: give a picture for each, or write in words what they stand for"
         )
-    # replace the placeholders, with numbers if there are several pictures
+    # write words in place of the placeholders, with numbers if there are several pictures
     has_numbers = max(needed_pictures, pictures) > 1
     plain = []
     for text, of_text in zip(texts, placeholder_lists, strict=True):

@@ -244,9 +244,12 @@ def _looping_words(words: Sequence[str]) -> list[int]:
 def _shortest_loop(distance: int) -> int:
     """Returns the length of the shortest run that is filler, in words (`_looping_words`).
 
-    The run is the words after the first time of the phrase. A single word must occur four times. A
-    phrase must begin a fourth time, and its run must have at least LOOP_WORDS words. A run of
-    COPIED_WORDS words is always long enough.
+    The run is the words after the first time of the phrase.
+
+    - A single word must occur four times, so its run has three words.
+    - A phrase of several words must occur three times and begin a fourth time. So its run has the
+      second and the third time and one word. The run also has at least LOOP_WORDS words.
+    - A run of COPIED_WORDS words is always long enough.
 
     distance: the number of words of the repeated phrase: 2 for "so and so and so and so and".
     """

@@ -154,7 +154,8 @@ class PictureChatEncoder(ChatEncoder):
         pictures = layout.count(self.placeholder_id)
         if pictures != self._pictures:
             raise ValueError(f"the chat template shows {pictures} pictures of {self._pictures}")
-        # Some templates already write the begin-of-sequence token.
+        # `_before` is the begin-of-sequence token, or [] if the tokenizer adds none. Some templates
+        # already write the token.
         has_begin = self._before[:1] == layout[:1]
         if has_begin:
             return layout

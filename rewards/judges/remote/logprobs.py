@@ -35,9 +35,12 @@ def why_no_distribution(
     # log-probability, and every other token gets about -9999.
     real = [logprob for _, logprob in first if logprob > SPOILT]
     only_one_is_real = len(first) > 1 and len(real) == 1
-    # If the one token has nearly all of the probability, the other tokens may really have none.
+    # (If the one token has nearly all of the probability, the others may truly have none.)
     if only_one_is_real and real[0] < math.log(NEARLY_ALL):
-        return "all but one log-probability are those of no token: let nobody else ask it"
+        return (
+            "all log-probabilities but one are spoilt, as by questions of another client: give the "
+            "judge a server of its own"
+        )
     repeated = repeated_word(first, words, scale)
     if repeated:
         return f"the judge gave the token {repeated!r} twice, which is no distribution"

@@ -198,6 +198,7 @@ def _with_other_length(
     match = LEAST_VALUE_PATTERN.search(refused.words)
     if match is None:
         return None
+    # the number is after or before the words of the pattern: ">= 16", "16 or more"
     least = int(match["after"] or match["before"])
     is_longer = least > current
     is_acceptable = least <= LARGEST_MIN_TOKENS

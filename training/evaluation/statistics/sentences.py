@@ -116,7 +116,8 @@ def reservations_about(metric: Metric, fixed: bool) -> str:
     """Returns what a reader must know about a metric, such as "a reward that was trained on"; ""
     for nothing.
 
-    With fixed systems, unknown training is no reservation, because nothing is trained.
+    fixed: whether the compared models are fixed systems, which nobody trained for this comparison.
+    Then it does not matter that their training is unknown.
     """
     reservations = []
     if not (fixed and metric.kind == "unknown"):
