@@ -69,7 +69,10 @@ def _class_of_metric(metric: str, options: dict[str, Any]) -> Any:
 
 
 def _arguments_of_class(
-    kind: Any, metric: str, judge: Judge | None, options: dict[str, Any]
+    kind: Any,
+    metric: str,
+    judge: Judge | None,
+    options: dict[str, Any],
 ) -> dict[str, Any]:
     """Returns the keyword arguments for a metric's class: the options, the judge if the class takes
     one, and a name if the class needs one.

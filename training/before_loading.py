@@ -139,7 +139,12 @@ def check_split(part: HubPart) -> None:
         )
 
 
-def check_call(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+def check_call(
+    name: str,
+    function: Callable[..., Any],
+    *arguments: Any,
+    **options: Any,
+) -> None:
     """Raises ValueError if the function does not take these arguments. The function is not called.
 
     name: FILE.py:FUNCTION, for the message.

@@ -401,7 +401,10 @@ def yes_rate_problem(late: float, first: float, limits: Limits) -> str:
 
 
 def length_problems(
-    late: Mapping[str, float], early: Mapping[str, float], first_length: float, limits: Limits
+    late: Mapping[str, float],
+    early: Mapping[str, float],
+    first_length: float,
+    limits: Limits,
 ) -> dict[str, str]:
     """Returns {problem: a sentence} for completions that become too long or too short.
 
@@ -438,7 +441,10 @@ def length_problems(
 
 
 def growth_of_length(
-    late: Mapping[str, float], early: Mapping[str, float], since_start: float, limits: Limits
+    late: Mapping[str, float],
+    early: Mapping[str, float],
+    since_start: float,
+    limits: Limits,
 ) -> str:
     """Returns in words how completions grow too long, such as "12% of the completions are cut at
     the maximal length, and more and more"; "" if they do not.

@@ -192,7 +192,10 @@ def train_and_write(
 
 
 def callbacks_of_run(
-    trainer: Any, recipe: Recipe, stop_on: Collection[str], rewards: Sequence[Reward]
+    trainer: Any,
+    recipe: Recipe,
+    stop_on: Collection[str],
+    rewards: Sequence[Reward],
 ) -> tuple[list[TrainerCallback], list[Any]]:
     """Returns (callbacks, stopping): the callbacks to add to the trainer, and its callbacks that
     may end the run. The attribute `stopped` of the latter is a sentence with the reason, or "".

@@ -23,7 +23,10 @@ VALUES_OF_OUTCOMES = {"won": 1, "undecided": 0, "lost": -1}  # by the name of th
 
 
 def cost_of_vote(
-    prompts: PromptPieces, pair: PromptPieces, text: str, criteria: tuple[str, ...]
+    prompts: PromptPieces,
+    pair: PromptPieces,
+    text: str,
+    criteria: tuple[str, ...],
 ) -> Cost:
     """Returns the cost of judging one completion: two questions, which differ in the order of the
     texts.

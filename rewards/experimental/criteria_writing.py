@@ -96,7 +96,10 @@ def _sift_criteria(
 
 
 def _met_by_texts(
-    reward: CriteriaReward, sample: Sample, criteria: Sequence[str], texts: Sequence[str]
+    reward: CriteriaReward,
+    sample: Sample,
+    criteria: Sequence[str],
+    texts: Sequence[str],
 ) -> list[list[bool]] | Failure:
     """Returns for each criterion a list: for each text, whether the text meets the criterion by the
     judge's rating. If a rating fails, the result is its Failure.

@@ -414,7 +414,10 @@ def _windows_of_encoding(encoding: Any, input_names: Sequence[str], piece: int) 
 
 
 def _target_pieces(
-    target: str, tokens: Sequence[tuple[int, int]], length: int, overlap: int
+    target: str,
+    tokens: Sequence[tuple[int, int]],
+    length: int,
+    overlap: int,
 ) -> list[str]:
     """Returns the target cut into pieces of `length` tokens, with `overlap` tokens shared by
     neighbours.

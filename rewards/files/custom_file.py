@@ -89,7 +89,12 @@ def custom_function(name: str) -> Callable[..., Any]:
     return function
 
 
-def _named_part(name: str, fits: Callable[[Any], bool], kind: str, advice: str) -> Any:
+def _named_part(
+    name: str,
+    fits: Callable[[Any], bool],
+    kind: str,
+    advice: str,
+) -> Any:
     """Returns the value that FILE.py:NAME names.
 
     fits: returns whether a value is of the right kind. kind: the kind, for the message, with {} in

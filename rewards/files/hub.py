@@ -63,7 +63,12 @@ def load_split(
 
 
 def _split_of(
-    datasets: Any, name: str, split: str, subset: str | None, revision: str | None, streaming: bool
+    datasets: Any,
+    name: str,
+    split: str,
+    subset: str | None,
+    revision: str | None,
+    streaming: bool,
 ) -> Any:
     """Returns what `load_split` returns. Raises the errors of `datasets`.
 

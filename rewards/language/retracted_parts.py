@@ -160,7 +160,11 @@ def _heading_needs_behind(
 
 
 def _commented_range(
-    tokens: Sequence[Word], start: int, end: int, previous: int, length: int
+    tokens: Sequence[Word],
+    start: int,
+    end: int,
+    previous: int,
+    length: int,
 ) -> tuple[int, int]:
     """Returns the range of the words that a comment on the text is about.
 

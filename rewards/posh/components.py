@@ -183,7 +183,10 @@ def decided_denials(
 
 
 def _decided_by_answers(
-    denial: Denial, number: int, sheets: Sequence[AnswerSheet], picture: AnswerSheet | None
+    denial: Denial,
+    number: int,
+    sheets: Sequence[AnswerSheet],
+    picture: AnswerSheet | None,
 ) -> RatedComponent | None:
     """Returns a denial as a rated component if the judge's answers show whether the denied thing
     is there, otherwise None. The first rule that applies decides:

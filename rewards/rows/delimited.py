@@ -234,7 +234,12 @@ def _quotation_fault(lines: Iterable[str], separator: str) -> str:
         return f"{error}, in the row that begins in line {first}"
 
 
-def _hides_cells(cells: list[str], lines: list[str], separator: str, count: int) -> bool:
+def _hides_cells(
+    cells: list[str],
+    lines: list[str],
+    separator: str,
+    count: int,
+) -> bool:
     """Returns whether quotation marks have hidden rows or cells within a cell of this row.
 
     In a table of three columns, the two lines `1,"a,b` and `2,c",d` are read as one row. Its cell

@@ -119,7 +119,12 @@ class _JoinedAnswers:
         )
 
 
-def read_row(number: int, where: str, row: dict[str, Any] | str, folder: Path = Path()) -> InputRow:
+def read_row(
+    number: int,
+    where: str,
+    row: dict[str, Any] | str,
+    folder: Path = Path(),
+) -> InputRow:
     """Returns the row with its Sample, or with a sentence about the fault of a row without Sample.
 
     number: the row's number, from 1. where: the row's place, such as "line 3", for the sentence.

@@ -68,7 +68,12 @@ class MetricsFile(TrainerCallback):
             continue_lines(self.path, state.global_step)
 
     def on_log(
-        self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: Any,
+        logs: Any = None,
+        **_: Any,
     ) -> None:
         """Appends the logged numbers to the file as a line. A line that cannot be written is
         dropped: the first time with a logged error.
@@ -97,7 +102,12 @@ class ProgressBar(ProgressCallback):
     """
 
     def on_log(
-        self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: Any,
+        logs: Any = None,
+        **_: Any,
     ) -> None:
         """Shows the numbers of BAR_KEYS behind the bar, such as "precision=0.400" for
         "posh/precision".

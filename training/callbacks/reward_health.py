@@ -128,7 +128,12 @@ class RewardHealthCallback(Watching):
                     log.error("training stops at step %d: %s", state.global_step, sentence)
 
     def on_log(
-        self, args: TrainingArguments, state: TrainerState, control: Any, logs: Any = None, **_: Any
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: Any,
+        logs: Any = None,
+        **_: Any,
     ) -> None:
         # take the fraction of cut completions from the log: only the trainer can compute it
         if logs and TRUNCATED_KEY in logs:

@@ -172,7 +172,11 @@ class SpanTableCallback(Watching):
             self._warned_of_failure = True
 
     def _rows_of_page(
-        self, rewards: Rewards, padded: Sequence[bool], group: int, first_of_rank: int
+        self,
+        rewards: Rewards,
+        padded: Sequence[bool],
+        group: int,
+        first_of_rank: int,
     ) -> list[ShownRow]:
         """Returns the rows of the page, in order. Every rank must call this method.
 
@@ -428,7 +432,12 @@ def means_of(payments: Sequence[RewardsByFunction]) -> dict[str, tuple[float | N
     return means
 
 
-def log_page(args: TrainingArguments, step: int, page: str, rows: Sequence[ShownRow] = ()) -> None:
+def log_page(
+    args: TrainingArguments,
+    step: int,
+    page: str,
+    rows: Sequence[ShownRow] = (),
+) -> None:
     """Logs the page under the key `spans` to W&B and trackio, if report_to names them.
 
     W&B gets the page only if a W&B run is active. Trackio also gets each row as a trace, which

@@ -348,7 +348,10 @@ def head_to_head(gaps: np.ndarray, clusters: Sequence[int]) -> dict[str, float]:
 
 
 def mean_with_bounds(
-    name: str, values: np.ndarray, clusters: Sequence[int], interval: Callable[..., Any]
+    name: str,
+    values: np.ndarray,
+    clusters: Sequence[int],
+    interval: Callable[..., Any],
 ) -> dict[str, float]:
     """Returns the mean of the values and the ends of its interval, by the keys of the log; {} with
     too few prompts for an interval.

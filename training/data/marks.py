@@ -140,7 +140,10 @@ def _named_samples(
 
 
 def _check_needed(
-    row: Mapping[str, Any], needed: Sequence[str], source: Path | str, where: str
+    row: Mapping[str, Any],
+    needed: Sequence[str],
+    source: Path | str,
+    where: str,
 ) -> None:
     """Raises ValueError if a row lacks one of the needed columns. source: the file or dataset.
     where: the row's name, for the message.

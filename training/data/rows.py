@@ -282,7 +282,10 @@ def is_empty(
 
 
 def prompt_and_values(
-    values: Mapping[str, Any], prompt: str | None, pictured: bool, where: str
+    values: Mapping[str, Any],
+    prompt: str | None,
+    pictured: bool,
+    where: str,
 ) -> tuple[str, dict[str, Any]]:
     """Returns the policy's prompt for a row, and the row's values without the key "prompt".
 

@@ -70,7 +70,10 @@ def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
 
 
 def token_offsets(
-    tokenizer: Tokenizer, special: Collection[int], ids: Sequence[int], text: str
+    tokenizer: Tokenizer,
+    special: Collection[int],
+    ids: Sequence[int],
+    text: str,
 ) -> TokenOffsets | None:
     """Returns for each token the characters [start, end) of `text` that the token wrote, or None if
     the ids do not decode to `text`.

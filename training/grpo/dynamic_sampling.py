@@ -260,7 +260,12 @@ class DynamicSampling:
         return draw_row_numbers(len(self.dataset), self.seed, first, self.drawn)
 
     def _inputs_of_rank(
-        self, rows: Sequence[int], like: Mapping[str, Any], size: int, rank: int, ranks: int
+        self,
+        rows: Sequence[int],
+        like: Mapping[str, Any],
+        size: int,
+        rank: int,
+        ranks: int,
     ) -> list[dict[str, Any]]:
         """Returns the rows that this rank completes, each repeated for each of its completions.
 
@@ -277,7 +282,11 @@ class DynamicSampling:
         return [self._read(row, like) for row in share_of_rank(repeated, rank, ranks)]
 
     def _batch_rows(
-        self, inputs: list[dict[str, Any]], replaced: Mapping[int, int], size: int, rank: int
+        self,
+        inputs: list[dict[str, Any]],
+        replaced: Mapping[int, int],
+        size: int,
+        rank: int,
     ) -> list[dict[str, Any]]:
         """Returns this rank's rows of the batch, with new rows for the replaced groups.
 

@@ -94,7 +94,10 @@ class Parts:
 
 
 def split_reasoning(
-    tokenizer: Tokenizer, ids: Sequence[int], end: str, mask: Sequence[int] = ()
+    tokenizer: Tokenizer,
+    ids: Sequence[int],
+    end: str,
+    mask: Sequence[int] = (),
 ) -> Parts:
     """Returns the text of the ids, with the text after the tag `end` as the judged answer.
 

@@ -69,7 +69,10 @@ def comparable_value(value: Any) -> Any:
 
 
 def check_groups(
-    marks: Sequence[float], rows: Sequence[Mapping[str, Any]], size: int, ranks: int
+    marks: Sequence[float],
+    rows: Sequence[Mapping[str, Any]],
+    size: int,
+    ranks: int,
 ) -> None:
     """Raises MixedGroup, on all ranks or none, for a group whose rows differ.
 
@@ -98,7 +101,11 @@ def mixed_group(marks: Sequence[float], size: int) -> int | None:
 
 
 def sentence_of_group(
-    group: int, size: int, marks: Sequence[float], prompts: Sequence[str], ranks: int
+    group: int,
+    size: int,
+    marks: Sequence[float],
+    prompts: Sequence[str],
+    ranks: int,
 ) -> str:
     """Returns the message of MixedGroup: the ranks of the mixed group, and two of its prompts.
 

@@ -55,7 +55,10 @@ def check_same_rows(part: str, dataset: Any) -> None:
 
 
 def sentence_of_difference(
-    part: str, dataset: Dataset, marks: Sequence[bytes], fingerprints: Sequence[tuple[int, bytes]]
+    part: str,
+    dataset: Dataset,
+    marks: Sequence[bytes],
+    fingerprints: Sequence[tuple[int, bytes]],
 ) -> str:
     """Returns the message for ranks with different rows: their numbers of rows, or the first row
     that differs.
@@ -194,7 +197,11 @@ def sentence_of_lengths(part: str, lengths: Sequence[int]) -> str:
 
 
 def sentence_of_row(
-    part: str, row: int, ranks: Sequence[int], first: Mapping[str, str], second: Mapping[str, str]
+    part: str,
+    row: int,
+    ranks: Sequence[int],
+    first: Mapping[str, str],
+    second: Mapping[str, str],
 ) -> str:
     """Returns the message for ranks with different rows.
 

@@ -220,7 +220,10 @@ def _has_equal_tokens(
 
 
 def _tokens_of_parts(
-    plain: Tokenizer, place: JoinPlace, endings: list[str], beginnings: list[str]
+    plain: Tokenizer,
+    place: JoinPlace,
+    endings: list[str],
+    beginnings: list[str],
 ) -> tuple[list[list[Token]], list[list[Token]]]:
     """Returns the tokens of each first part, and the tokens of each second part, of prompts that
     are divided at `place`. The first token of a second part is marked as the beginning of a word.

@@ -114,7 +114,10 @@ def rate_answer(probe: AnswerProbe) -> tuple[float, str]:
 
 
 def _rate_letters(
-    candidate: str, people: Sequence[str], reference_words: AbstractSet[str], is_new: bool
+    candidate: str,
+    people: Sequence[str],
+    reference_words: AbstractSet[str],
+    is_new: bool,
 ) -> tuple[float, str] | None:
     """Applies the rule "letters". Returns the rating and its reason, or None if the rule does not
     apply.

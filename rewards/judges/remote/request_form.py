@@ -149,7 +149,10 @@ def _without_fields(form: RequestForm, names: Collection[str]) -> RequestForm:
 
 
 def _with_other_base(
-    form: RequestForm, request: Mapping[str, Any], refused: Refused, base: str
+    form: RequestForm,
+    request: Mapping[str, Any],
+    refused: Refused,
+    base: str,
 ) -> RequestForm | None:
     """Returns the form with the other path `base` after a 404 or 405. The result is None if the
     form has this path already, or if the refusal names the model: then the server has no such

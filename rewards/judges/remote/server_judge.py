@@ -57,7 +57,13 @@ class ServerJudge(RemoteJudge):
         url, model, settings: the arguments of RemoteJudge.
     """
 
-    def __init__(self, url: str, model: str, tokenizer: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        tokenizer: str | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(url, model, **settings)
         self.tokenizer = tokenizer or model
 

@@ -145,7 +145,12 @@ def prompts_of_file(
     return Prompts(prompt_rows, slices, source, clusters, notes=notes)
 
 
-def prompt_row(record: dict[str, Any], name: str, where: str, folder: Path) -> dict[str, Any]:
+def prompt_row(
+    record: dict[str, Any],
+    name: str,
+    where: str,
+    folder: Path,
+) -> dict[str, Any]:
     """Returns a line of a file as a row: {"id": "7", "image": ..., "prompt": [...], "reference":
     ...}.
 

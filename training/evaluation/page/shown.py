@@ -80,7 +80,10 @@ def shown_prompts(
 
 
 def _shown_prompt(
-    prompts: Prompts, number: int, answers: dict[str, JudgedAnswer], lost_by: Sequence[str]
+    prompts: Prompts,
+    number: int,
+    answers: dict[str, JudgedAnswer],
+    lost_by: Sequence[str],
 ) -> ShownPrompt:
     """Returns one prompt with its answers, and which of the last two models lost it.
 

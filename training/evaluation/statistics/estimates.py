@@ -131,7 +131,10 @@ def estimate_of(
 
 
 def _with_interval_over_both(
-    estimate: Estimate, array: Array, seed_rows: Array, clusters: Sequence[int] | None
+    estimate: Estimate,
+    array: Array,
+    seed_rows: Array,
+    clusters: Sequence[int] | None,
 ) -> Estimate:
     """Returns the estimate with `both_low` and `both_high`, the interval over prompts and training
     seeds together. Returns the estimate unchanged if there is no such interval.

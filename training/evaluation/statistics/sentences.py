@@ -160,7 +160,11 @@ def length_difference(mean: float | None) -> str:
 
 
 def pair_headline(
-    later: str, earlier: str, entries: ComparedMetrics, metrics: MetricsByName, waits: str = ""
+    later: str,
+    earlier: str,
+    entries: ComparedMetrics,
+    metrics: MetricsByName,
+    waits: str = "",
 ) -> str:
     """Returns the verdict on a pair in a few words: "dapo is better than sft by truth F1."
 

@@ -204,7 +204,12 @@ def held_out_losses(log_history: Sequence[Mapping[str, Any]]) -> list[list[float
     return losses
 
 
-def _write_judge(output: Path, model: Any, tokenizer: Any, figures: dict[str, Any]) -> None:
+def _write_judge(
+    output: Path,
+    model: Any,
+    tokenizer: Any,
+    figures: dict[str, Any],
+) -> None:
     """Writes the judge's folder: the calibrated model, the tokenizer, the model card and the
     figures. Deletes the checkpoints.
 

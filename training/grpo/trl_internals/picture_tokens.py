@@ -47,7 +47,10 @@ def suppress_tokens(trainer: Any, tokens: set[int]) -> None:
 
 
 def take_out(
-    ids: list[list[int]], tokens: set[int], pad: int, masks: Sequence[Sequence[int]] | None = None
+    ids: list[list[int]],
+    tokens: set[int],
+    pad: int,
+    masks: Sequence[Sequence[int]] | None = None,
 ) -> list[int]:
     """Replaces sampled tokens that stand for pictures. Returns the numbers of the completions with
     such a token.

@@ -28,7 +28,10 @@ def expand_once(generation: Any, tokens: set[int]) -> None:
     sample = generation.generate
 
     def generate(
-        prompts: Sequence[Sequence[int]], images: Any, *positional: Any, **named: Any
+        prompts: Sequence[Sequence[int]],
+        images: Any,
+        *positional: Any,
+        **named: Any,
     ) -> Any:
         """Returns what VLLMGeneration's `generate` returns. prompts: with expanded pictures."""
         if images is None:
