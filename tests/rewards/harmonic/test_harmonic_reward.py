@@ -34,13 +34,12 @@ WALL = "A red wall."
 
 
 class CountingJudge(FakeJudge):
-    """Keeps every question, and fails when asked while it is not awake."""
+    """Fails when asked while it is not awake."""
 
     def __init__(self, name: str = "counting", log: Any = None, **settings: Any) -> None:
         super().__init__(**settings)
         self.name, self.log = name, [] if log is None else log
         self.depth = 0
-        self.questions: list[Any] = []
 
     def __enter__(self) -> Any:
         self.depth += 1
@@ -53,7 +52,6 @@ class CountingJudge(FakeJudge):
 
     def rate_each(self, questions: Any, scale: Any) -> Any:
         assert self.depth
-        self.questions += questions
         self.log.append(f"{self.name} rates")
         return super().rate_each(questions, scale)
 

@@ -25,7 +25,6 @@ class Scripted(FakeJudge):
     def __init__(self, text: str = "The people say so. So rating=3", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.text, self.max_tokens = text, 0
-        self.questions: list[Question] = []
 
     def write_each(self, questions: Sequence[Question], max_tokens: int) -> list[str | Failure]:
         self.questions, self.max_tokens = [*questions], max_tokens
@@ -38,7 +37,7 @@ class Scripted(FakeJudge):
         self, questions: Sequence[Question], scale: Sequence[str]
     ) -> list[Rating | Failure]:
         assert tuple(scale) == ("1", "2", "3")
-        self.questions = [*questions]
+        self.questions = []  # of this call alone
         return super().rate_each(questions, scale)
 
 
