@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from spanreward.rewards.judges.judge import Rating, rating_of
 from spanreward.rewards.judges.rating_context import is_asserted, is_denied, sentence_before
-from spanreward.rewards.text.shown import blank_unshown
+from spanreward.rewards.text.shown import blank_unshown, spaces_for_match
 
 LONGEST_LINE = 100  # characters of a line that may be only a rating
 
@@ -263,7 +263,7 @@ class _Reader:
         """Returns the text with spaces in place of the scale itself ("from 1 to 5")."""
         if not self.numbers:
             return text
-        return self.mention.sub(_spaces_for_match, text)
+        return self.mention.sub(spaces_for_match, text)
 
     def entry_at(self, text: str, start: int) -> Entry | None:
         """Returns the number or letter that begins at an offset, or None if there is no number or
@@ -515,11 +515,6 @@ def _ends_text(text: str, start: int) -> bool:
     return _REST_OF_TEXT.match(text, start) is not None
 
 
-def _spaces_for_match(match: re.Match[str]) -> str:
-    """Returns as many spaces as the match has characters."""
-    return " " * len(match[0])
-
-
 def _without_tag(tag: re.Match[str]) -> str:
     """Returns the replacement of a tag, as long as the tag: " rating:" for "<rating>", ";" for
     "</rating>", and spaces for any other tag.
@@ -528,7 +523,7 @@ def _without_tag(tag: re.Match[str]) -> str:
     slash = tag[1]
     name = tag[2]
     if not name or not _LABEL_PATTERN.fullmatch(name):
-        return _spaces_for_match(tag)
+        return spaces_for_match(tag)
     replacement = ";" if slash else f" {name}:"
     return replacement.ljust(len(whole))
 
@@ -546,7 +541,7 @@ def _without_quotation(quotation: re.Match[str]) -> str:
     """Returns the replacement of a quotation: spaces for several words, else the quotation."""
     words = _ONE_WORD.findall(quotation[0])
     if len(words) > 1:
-        return _spaces_for_match(quotation)
+        return spaces_for_match(quotation)
     return quotation[0]  # may be a rating in quotation marks: "4"
 
 

@@ -41,7 +41,7 @@ from spanreward.rewards.lave.options import (
 from spanreward.rewards.lave.trimming import trimmed_range
 from spanreward.rewards.text.pieces import LABELS, QUOTES
 from spanreward.rewards.text.plain_text import plain_text
-from spanreward.rewards.text.shown import blank_unshown
+from spanreward.rewards.text.shown import blank_unshown, spaces_for_match
 from spanreward.rewards.text.written import Reading, read_text
 
 # the longest text that may be an answer as a whole
@@ -142,9 +142,9 @@ def find_answer(
     # Spaces replace hidden text, such as comments, so that offsets in `visible` are offsets in the
     # text.
     if rules is PUBLISHED_RULES:
-        visible = _HIDDEN_TEXT.sub(_spaces_for_match, blank_unshown(text, calls=False))
+        visible = _HIDDEN_TEXT.sub(spaces_for_match, blank_unshown(text, calls=False))
         return _answer_in_plain(visible, announced_answer(visible), answers, rules)
-    visible = _REMOVED_COMMENT.sub(_spaces_for_match, blank_unshown(text))
+    visible = _REMOVED_COMMENT.sub(spaces_for_match, blank_unshown(text))
     # The answer is in the announced part, "a **dog**", or else in the whole text.
     announced = announced_answer(visible)
     part_start, part_end = announced or (0, len(text))
@@ -257,11 +257,6 @@ def _offsets_of_kept_marks(text: str, reading: Reading) -> set[int]:
         elif text[start - 1 : end] in ("\\'", '\\"'):
             kept.update((start - 1, start))
     return kept
-
-
-def _spaces_for_match(match: re.Match[str]) -> str:
-    """Returns as many spaces as the match has characters."""
-    return " " * len(match[0])
 
 
 def _answer_in_plain(

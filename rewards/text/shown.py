@@ -219,6 +219,13 @@ def blank_unshown(text: str, calls: bool = True) -> str:
     return "".join(characters)
 
 
+def spaces_for_match(match: re.Match[str]) -> str:
+    """Returns as many spaces as the match has characters, so that the offsets behind a replaced
+    match stay the same.
+    """
+    return " " * len(match[0])
+
+
 def parts_of(text: str) -> list[tuple[int, int, str]]:
     """Returns the parts (start, end, kind) of the text, in order: the answer of
     "<think>x</think>A dog." is the part (16, 22, "").
