@@ -182,13 +182,12 @@ def check_referees(recipe: Recipe) -> None:
 
 def check_anchor(recipe: Recipe) -> None:
     """Raises RecipeError if the win rate's file of answers does not exist."""
-    for part in recipe.watching:
-        if part.anchor is None:
-            continue
-        try:
-            check_there(part.anchor)
-        except OSError as error:
-            raise RecipeError(f"anchor: {error}") from error
+    if recipe.win_rate is None or recipe.win_rate.anchor is None:
+        return
+    try:
+        check_there(recipe.win_rate.anchor)
+    except OSError as error:
+        raise RecipeError(f"anchor: {error}") from error
 
 
 def rows_of_files(data: DataPart, rewards: Sequence[Reward]) -> Dataset | None:
