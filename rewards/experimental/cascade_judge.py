@@ -133,8 +133,8 @@ class CascadeJudge(OuterJudge):
     def _numbers_for_teacher(
         self, questions: Sequence[Question], sure: Sequence[bool]
     ) -> list[int]:
-        """Returns the numbers of the questions that the teacher rates: those of which the student
-        is not sure, and the share `audit` of the others.
+        """Returns the numbers of the questions that the teacher rates. The teacher rates all
+        questions whose rating the student is not sure of, and the share `audit` of the others.
 
         sure: for each question whether the student is sure of its rating.
         """

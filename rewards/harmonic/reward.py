@@ -147,7 +147,7 @@ class HarmonicReward(JudgedReward):
         """Sets what the reward needs for its task, in these attributes of `Reward`:
 
         columns: the dataset columns that every row needs, such as "question".
-        one_of: dataset columns of which one is enough, such as "image" or "context".
+        one_of: dataset columns; every row needs one of them, such as "image" or "context".
         in_words: for error messages, the option that shows the judge words in place of pictures.
         viewers: the judges that are shown pictures.
         """

@@ -381,9 +381,9 @@ def names_owner(subject: Word) -> bool:
 
 
 def clause_needs(verb: Word, past: bool) -> Iterator[frozenset[str]]:
-    """Yields the needs that every word of a clause gets. A need is a set of base forms, of which a
-    reference must have one. In "a man leaps over a fence" each word needs {"man", "leap"}: the
-    fence is no claim if the reference knows no man and no leap.
+    """Yields the needs that every word of a clause gets. A need is a set of base forms. A reference
+    must have one of these base forms. In "a man leaps over a fence" each word needs {"man",
+    "leap"}: the fence is no claim if the reference knows no man and no leap.
 
     verb: the head of the clause.
     past: whether clauses in the past count as claims too.

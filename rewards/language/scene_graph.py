@@ -90,8 +90,8 @@ class SceneGraph:
     (unasserted.py). The graph and `sentences` are without these words.
     denials: the things that the text states are absent (denial.py).
     hanging: the words that are claims only if a reference has certain words. Each entry is the span
-    of a word with its needs (claims.py). A need is a list of base forms, of which a reference must
-    have one. The circle of "They removed a red circle" has the entry ((19, 25), [["remov"]]).
+    of a word with its needs (claims.py). A need is a list of base forms; a reference must have
+    one of them. The circle of "They removed a red circle" has the entry ((19, 25), [["remov"]]).
 
     The last four are empty in published mode.
     """

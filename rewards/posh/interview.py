@@ -273,9 +273,9 @@ class Interview:
         knows which entity is meant: "the circle (red, above square)". A prompt that shows the
         source needs no details.
 
-        Details are the entity's other attributes, and its relations to entities of which there is
-        one (`sole_relations_from`). There are at most MOST_DETAILS of each, because each question
-        about an entity repeats its details.
+        Details are the entity's other attributes, and its relations to objects that no other
+        relation mentions (`sole_relations_from`). There are at most MOST_DETAILS of each, because
+        each question about an entity repeats its details.
 
         Args:
             number: the entity's number in the source.

@@ -99,8 +99,7 @@ class TextIndex:
         self.is_place: list[bool] = []
         names = [self._add_entity(entity) for entity in graph.entities]
         count = len(graph.entities)
-        # by entity: the relations of which it is the subject and the object, and the related
-        # entities
+        # by entity: its relations as the subject, its relations as the object, the related entities
         self.does: list[list[frozenset[str]]] = [[] for _ in range(count)]
         self.undergoes: list[list[frozenset[str]]] = [[] for _ in range(count)]
         self.linked: list[set[int]] = [set() for _ in range(count)]
@@ -473,7 +472,7 @@ class TextIndex:
         """Returns whether the parser may have lost the relation between a subject and an object.
 
         For the question whether a dog is under a table, this is True if the text has a dog and a
-        table of which all this is true:
+        table, and if all this is true:
 
         - The text does not relate the dog and the table.
         - The dog is under nothing. Otherwise the text's "under" tells where the dog is.

@@ -267,7 +267,7 @@ async def all_in_time(
     """Runs all asks, at most `concurrency` at a time. Returns one answer per ask, in order; None
     for an ask without an answer after `seconds`.
 
-    asks: functions without arguments, each of which sends one request and waits for its answer.
+    asks: functions without arguments. Each function sends one request and waits for its answer.
 
     An ask that waits for its next attempt still counts as running, so a troubled server gets fewer
     requests. If an ask raises, the other asks are cancelled and the error is raised.
